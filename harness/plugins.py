@@ -11,7 +11,8 @@ A package names the modules that register under the entry-point group `harness.p
 - a metric: a function with `@metric`
 - a kind of claim: a `MeasuredClaimKind` or `TheoryClaimKind` with `@CLAIM_KINDS.register`; its `tree` is its
   inequality, made with `Name`, `numeral`, `chain`, `phrase`, `listing` and `aside`; its `contrasts` say what it
-  compares, as data: `over_grid` gives `Comparisons` of a `Contrast` or more at every grid point, `Either` and `Both` of several
+  compares, as data: `over_grid` gives `Comparisons` of one `Contrast` or more at every grid point, `Either` and `Both`
+  of several
 """
 
 from harness.attacks.attack import (

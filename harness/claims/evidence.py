@@ -14,7 +14,7 @@ from harness.arrays import Array
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Design, Fixed
 from harness.claims.operands import FormulaValue, MetricSeries
-from harness.claims.table_index import index_table
+from harness.claims.table_index import Curve, TableIndex
 from harness.coordinates import Cell, Level, Where, order_levels, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
@@ -41,7 +41,7 @@ class Measurements:
         self.design = design or Fixed()
         self.axes, self.cell_axes = tuple(axes), tuple(cell_axes)
         self._arms = arms
-        self.index = index_table(table, self.axes, self.cell_axes)
+        self.index = TableIndex(table, self.axes, self.cell_axes)
         self.attacks = self.index.attacks
         """Those of which there are measurements."""
         self.repeats = self.index.repeats
@@ -51,7 +51,8 @@ class Measurements:
         else None."""
         if curve.metric not in METRICS:
             return None
-        measured = (m for m in METRICS[curve.metric].never_above if (curve.arm, curve.attack, m) in self.index.varies)
+        lower = METRICS[curve.metric].never_above
+        measured = (m for m in lower if self.index.curve((curve.arm, curve.attack, m)) is not None)
         return next((replace(curve, metric=metric) for metric in measured), None)
 
     def draws_outcomes(self, curves: Sequence[MetricSeries]) -> bool:
@@ -77,15 +78,17 @@ class Measurements:
         return tuple(axis for axis in self.axes if axis in self._varying_axes(curve) and axis not in curve.closed_axes)
 
     def _varying_axes(self, curve: MetricSeries) -> tuple[str, ...]:
-        varying = self.index.varies.get((curve.arm, curve.attack, curve.metric))
-        if varying is None:
+        return self._measured(curve).axes
+
+    def _measured(self, curve: MetricSeries) -> Curve:
+        known = self.index.curve((curve.arm, curve.attack, curve.metric))
+        if known is None:
             raise HarnessError(f"no measurements of {curve.text()}; run the spec again")
-        return varying
+        return known
 
     def levels(self, curve: MetricSeries, axis: str) -> list[Level]:
         """Values of an axis at which the curve was measured, in order."""
-        self._varying_axes(curve)
-        return order_levels(self.index.levels[curve.arm, curve.attack, curve.metric].get(axis, ()))
+        return order_levels(self._measured(curve).levels.get(axis, ()))
 
     def grid(
         self, curves: Sequence[MetricSeries], at: Mapping[str, Sequence[Level]] | None = None
@@ -164,7 +167,7 @@ class Measurements:
 
     def counts(self, arm: str, name: str) -> Array:
         """The distinct values of a count over repeats, sorted. Raises HarnessError for an unknown count."""
-        counts = [group.values for k, group in self.index.series.items() if k[:3] == (arm, "", f"count_{name}")]
+        counts = self.index.counts(arm, name)
         if not counts:
             raise HarnessError(f"arm {arm!r} counts no {name!r}")
         return np.asarray(np.unique(np.concatenate(counts)))

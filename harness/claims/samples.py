@@ -106,7 +106,7 @@ class Samples:
         """Number of runs that a metric of several runs is of."""
         if self.table.design.name == "fixed":
             return self.table.repeats
-        ends = [self._index.repeats_of[self._key(curve, curve.metric, where)][:1] for curve in curves]
+        ends = [self._curve_at(curve, curve.metric, where)[1][:1] for curve in curves]
         return min(int(end[0]) + 1 for end in ends)
 
     def _places(self, curve: MetricSeries, where: Where) -> list[dict[str, Level]]:
@@ -173,22 +173,24 @@ class Samples:
             series = series.subtract(self._single_series(curve, curve.minus, where, repeats))
         return series
 
-    def _key(self, curve: MetricSeries, metric: str, where: Where) -> tuple[str, str, str, Place]:
-        at = {**where, **dict(curve.at)}
-        axes = self._index.varies.get((curve.arm, curve.attack, metric), ())
-        return curve.arm, curve.attack, metric, place((axis, at[axis]) for axis in axes if axis in at)
+    def _curve_at(self, curve: MetricSeries, metric: str, where: Where) -> tuple[Series, Array]:
+        """The numbers of a metric at a place, and the repeat of each. Raises HarnessError where there are none."""
+        known, at = self._index.curve((curve.arm, curve.attack, metric)), {**where, **dict(curve.at)}
+        if known is not None:
+            place_of_curve = place((axis, at[axis]) for axis in known.axes if axis in at)
+            if place_of_curve in known.series:
+                return known.series[place_of_curve], known.repeats_of[place_of_curve]
+        raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run the spec again")
 
     def _single_series(self, curve: MetricSeries, metric: str, where: Where, repeats: Repeats) -> Series:
-        key, first = self._key(curve, metric, where), repeats.first
-        if key not in self._index.series:
-            raise HarnessError(f"no measurements of {curve.text()} at {place_text(where)}; run the spec again")
+        (series, of), first = self._curve_at(curve, metric, where), repeats.first
         self.taken += 1
         if first is not None and is_of_runs(metric):
-            first = int((self._index.repeats_of[key] < first).sum())
-        series = self._index.series[key].take_first(first)
+            first = int((of < first).sum())
+        series = series.take_first(first)
         if repeats.owner_set is None or repeats.owner_set[0] != curve.arm:
             return series
-        sizes, of = self._index.owner_sets[curve.arm], self._index.repeats_of[key][: len(series.values)]
+        sizes, of = self._index.owner_sets[curve.arm], of[: len(series.values)]
         return series.of(np.array([sizes[repeat] == repeats.owner_set[1] for repeat in of], dtype=bool))
 
 
