@@ -110,6 +110,9 @@ class TMixtureCS(SequentialEstimate):
         won = self.martingale(value, sign)
         return float(0.5 / max(0.5, won[-1] if self.last_look_only else won.max(initial=0.0)))
 
+    def guess_repeats(self, alpha: float, sign: float) -> int:
+        return _first_won(self.martingale(0.0, sign), alpha)
+
     def martingale(self, value: float | Array, sign: float) -> Array:
         """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0; (k, n) of values (k, 1)."""
         n, distance = np.arange(1, self.n + 1), sign * (self.moments.means - value)
@@ -213,6 +216,9 @@ class TwoStakeCS(SequentialEstimate):
         won = self.martingale(value, sign)
         return float(0.5 / max(0.5, won[-1] if self.whole.last_look_only else won.max(initial=0.0)))
 
+    def guess_repeats(self, alpha: float, sign: float) -> int:
+        return _first_won(self.martingale(0.0, sign), alpha)
+
     def martingale(self, value: float | Array, sign: float) -> Array:
         """As `TMixtureCS.martingale`, of the whole stake."""
         won = self.whole.martingale(value, sign)
@@ -237,6 +243,12 @@ def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStake
     return TwoStakeCS(
         t_mixture_cs(values, record_stderr), t_mixture_cs(values[left_out:], record_stderr[left_out:]), left_out
     )
+
+
+def _first_won(won: Array, alpha: float) -> int:
+    """The first number of repeats at which a martingale, (n,), has won 1 / (2 alpha); all of them where none has."""
+    enough = won >= 0.5 / alpha
+    return 1 + int(enough.argmax()) if enough.any() else len(won)
 
 
 def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:

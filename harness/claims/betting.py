@@ -200,6 +200,10 @@ class BettingMean(SequentialEstimate):
     def p_below(self, value: float) -> float:
         return self.shift(0.0, -1.0).p_above(-value)
 
+    def guess_repeats(self, alpha: float, sign: float) -> int:
+        enough = self.shift(0.0, sign).log_capital(0.0) >= -math.log(alpha)
+        return 1 + int(enough.argmax()) if enough.any() else self.n
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The means that no look rejects; the whole range where none is rejected."""
         low = self._least_mean((1 - level) / 2)

@@ -11,8 +11,9 @@ A claim of several parts is an intersection of its parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -118,8 +119,8 @@ def combine_alternatives(point_results: Sequence[PointResult], absent: int = 0) 
     return _shown_by(
         best,
         point_results,
-        min(1.0, best.support * (len(point_results) + absent)),
-        1.0 if absent else max(result.oppose for result in point_results),
+        lambda: min(1.0, best.support * (len(point_results) + absent)),
+        lambda: 1.0 if absent else max(result.oppose for result in point_results),
         np.logical_or,
     )
 
@@ -127,18 +128,27 @@ def combine_alternatives(point_results: Sequence[PointResult], absent: int = 0) 
 def combine_both(point_results: Sequence[PointResult]) -> PointResult:
     """The result where all of several must hold: the one nearest to failing is shown, and each may fail by itself."""
     weakest = max(point_results, key=lambda result: result.support)
-    oppose = min(1.0, len(point_results) * min(result.oppose for result in point_results))
-    return _shown_by(weakest, point_results, weakest.support, oppose, np.logical_and)
+    return _shown_by(
+        weakest,
+        point_results,
+        lambda: weakest.support,
+        lambda: min(1.0, len(point_results) * min(result.oppose for result in point_results)),
+        np.logical_and,
+    )
 
 
 def _shown_by(
-    shown: PointResult, point_results: Sequence[PointResult], support: float, oppose: float, how: np.ufunc
+    shown: PointResult,
+    point_results: Sequence[PointResult],
+    support_at: Callable[[], float],
+    oppose_at: Callable[[], float],
+    how: np.ufunc,
 ) -> PointResult:
     cells: frozenset[Cell] = frozenset().union(*(result.cells for result in point_results))
     return replace(
         shown,
-        support=support,
-        oppose=oppose,
+        support_at=support_at,
+        oppose_at=oppose_at,
         cells=cells,
         holds_at=lambda: combine_by_repeat(point_results, how),
         repeats_among=None,
@@ -175,10 +185,8 @@ def clearest_owner_set(node: SomeOwnerSet, look: Look, part: Part) -> PointResul
         point_results = [(compare_contrast(node.whole, look), 1)]
     weighted = []
     for one, number in point_results:
-        enough = one.looked_at >= part.fewest
-        weighted.append(
-            replace(one, support=min(1.0, one.support * number * (number + 1)) if enough else 1.0, oppose=1.0)
-        )
+        support = min(1.0, one.support * number * (number + 1)) if one.looked_at >= part.fewest else 1.0
+        weighted.append(replace(one, support_at=partial(float, support), oppose_at=partial(float, 1.0)))
     return min(weighted, key=lambda one: (one.support, -one.effect.mean))
 
 
@@ -203,7 +211,7 @@ def _as_one_point(node: WholeClaims, look: Look, part: Part) -> PointResult:
             return None
         return combine_by_repeat(every, np.logical_and)
 
-    return replace(decides, support=support, oppose=oppose, holds_at=holds, decided_on=rest)
+    return replace(decides, support_at=lambda: support, oppose_at=lambda: oppose, holds_at=holds, decided_on=rest)
 
 
 def combine(
@@ -215,21 +223,24 @@ def combine(
     """
     quantifier, alpha = compared.quantifier, part.alpha
     absent = compared.absent if absent is None else absent
-    m = len(results) + absent
+    m, indices = len(results) + absent, range(len(results))
     needed = {"all": m, "some": 1}.get(quantifier, compared.needed)
     enough = [one.looked_at >= part.fewest or one.effect.of_records for one in results]
-    supports = [one.support if many else 1.0 for one, many in zip(results, enough, strict=True)]
-    opposes = [one.oppose if many else 1.0 for one, many in zip(results, enough, strict=True)]
     # Of the k points that support it most clearly, and of the m - k + 1 that oppose it most clearly, the last; of
     # several that are alike, the first.
     tie = -1 if needed == m else 1
-    indices = range(len(results))
-    deciding_support = sorted(indices, key=lambda i: (supports[i], results[i].support, tie * i))[
-        min(needed, len(results)) - 1
-    ]
-    deciding_oppose = sorted(indices, key=lambda i: (opposes[i], -tie * i))[min(m - needed, len(results) - 1)]
+    supports = [one.support if many else 1.0 for one, many in zip(results, enough, strict=True)]
+    clearest = sorted(indices, key=lambda i: (supports[i], results[i].support, tie * i))
+    deciding_support = clearest[min(needed, len(results)) - 1]
     support = min(1.0, supports[deciding_support] * (m - needed + 1)) if needed <= len(results) else 1.0
-    oppose = min(1.0, opposes[deciding_oppose] * needed * part.parts) if m - needed < len(results) else 1.0
+
+    @cache
+    def opposing() -> tuple[int, float]:
+        """The point that decides against the part, and the corrected p-value."""
+        opposes = [one.oppose if many else 1.0 for one, many in zip(results, enough, strict=True)]
+        index = sorted(indices, key=lambda i: (opposes[i], -tie * i))[min(m - needed, len(results) - 1)]
+        return index, min(1.0, opposes[index] * needed * part.parts) if m - needed < len(results) else 1.0
+
     share: dict[str, object] = {"needed": needed, "looked_at": m} if quantifier == "share" else {}
 
     def conclude(outcome: Outcome, how: Found, place: int, p_value: float | None = None, **more: object) -> PartResult:
@@ -245,12 +256,15 @@ def combine(
             needed=needed,
             p_value=None if p_value is None else 2 * p_value,
             support=support,
-            oppose=oppose,
+            oppose_at=lambda: opposing()[1],
             absent=absent,
+            level=alpha,
+            parts=part.parts,
         )
 
     if support <= alpha:
         return conclude("reproduced", "holds", deciding_support, support)
+    deciding_oppose, oppose = opposing()
     if oppose <= alpha:
         return conclude("violated", "fails", deciding_oppose, oppose)
     if absent and quantifier == "all" and max(supports) <= alpha:

@@ -23,7 +23,7 @@ Interval = tuple[float, float]
 class PointResult:
     """The result at one point of a claim, and the cells that it was measured on.
 
-    What is shown and decides nothing is computed when it is asked for.
+    What takes time is computed when it is asked for, once.
     """
 
     where: Where
@@ -33,15 +33,11 @@ class PointResult:
     """Value of the right side, margin included."""
     effect: MeanEstimate
     """The distance to the claimed side of the line; above 0: as claimed."""
-    support: float
-    """One-sided p-value against 'it does not hold here'."""
-    oppose: float
-    """One-sided p-value against 'it holds here'."""
+    support_at: Callable[[], float]
+    oppose_at: Callable[[], float]
     cells: frozenset[Cell]
     interval_at: Callable[[], Interval]
-    """The effect's interval at `LEVEL`."""
     holds_at: Callable[[], Array | None]
-    """Whether what is claimed of the mean holds of each repeat, (n,) bool; None where it says nothing of one repeat."""
     contrast: Contrast | None = None
     """What was compared, where it is two sides."""
     own: MeanEstimate | None = None
@@ -54,6 +50,16 @@ class PointResult:
     """Repeats of these cells, where it is of some of them alone: of those that draw one owner set."""
     decided_on: frozenset[Cell] = frozenset()
     """Further cells that it stands on, more repeats of which would tell nothing."""
+
+    @cached_property
+    def support(self) -> float:
+        """One-sided p-value against 'it does not hold here'."""
+        return self.support_at()
+
+    @cached_property
+    def oppose(self) -> float:
+        """One-sided p-value against 'it holds here'."""
+        return self.oppose_at()
 
     @cached_property
     def interval(self) -> Interval:
@@ -121,8 +127,7 @@ class PartResult:
     """Of the outcome, corrected for the points looked at; none where it is inconclusive or exact."""
     support: float = 1.0
     """One-sided p-value of the part, corrected for the points looked at, against 'it does not hold'."""
-    oppose: float = 1.0
-    """The same against 'it holds', corrected for the claim's parts too."""
+    oppose_at: Callable[[], float] | None = None
     attacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By arm, those that it is about; an empty one, or none: the models themselves."""
     absent: int = 0
@@ -133,6 +138,16 @@ class PartResult:
     """Of numbers that are the same in every run."""
     chosen_at: Mapping[int, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     """By index of a point and axis: the values that are chosen in the repeats."""
+
+    level: float = 0.0
+    """One-sided level at which it was judged."""
+    parts: int = 1
+    """Number of parts of the claim."""
+
+    @cached_property
+    def oppose(self) -> float:
+        """One-sided p-value against 'it holds', corrected for the points looked at and for the claim's parts."""
+        return 1.0 if self.oppose_at is None else self.oppose_at()
 
     @property
     def shown_results(self) -> tuple[PointResult, ...]:

@@ -31,7 +31,6 @@ rules and up to `CEILING` times the spec's repeats, where what was found so far 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -90,9 +89,37 @@ def first_deciding_look(judge_claim: JudgeClaim, look: Look) -> tuple[Sequence[P
             return any(parts[index].outcome == "violated" for index in violated)
         return all(parts[index].outcome == "reproduced" for index in reproduced)
 
-    looks = range(2, repeats + 1)
-    n = looks[bisect_left(looks, True, hi=len(looks) - 1, key=decides)]
+    guess = min if violated else max
+    n = _first_number(2, repeats, decides, guess(_guess_repeats(parts[index]) for index in violated or reproduced))
     return judge_claim(look.take_first(n)), n
+
+
+def _guess_repeats(part: PartResult) -> int:
+    """A guess at the first repeats that decide a part as it was decided."""
+    support, oppose = part.levels(part.level, part.parts)
+    violated = part.outcome == "violated"
+    level, sign = (oppose, -1.0) if violated else (support, 1.0)
+    points = sorted(
+        one.effect.guess_repeats(level, sign) if isinstance(one.effect, SequentialEstimate) else one.looked_at
+        for one in part.point_results
+    )
+    needed = len(points) + part.absent - part.needed + 1 if violated else part.needed
+    return points[min(needed, len(points)) - 1] if points else 0
+
+
+def _first_number(low: int, high: int, decides: Callable[[int], bool], guess: int) -> int:
+    """The first of the numbers from `low` to `high` that decides, where all after it do, and `high` does."""
+    place = min(max(guess, low), high)
+    while low < high:
+        if place == high or decides(place):
+            high = place
+            if place == low or not decides(place - 1):
+                return place
+            high = place - 1
+        else:
+            low = place + 1
+        place = (low + high) // 2
+    return high
 
 
 def cells_used(findings: Sequence[PartResult]) -> tuple[int, int]:

@@ -92,6 +92,11 @@ class MeanEstimate(ABC):
 class SequentialEstimate(MeanEstimate):
     """A mean that may be looked at after any number of repeats, and says how many more would tell."""
 
+    def guess_repeats(self, alpha: float, sign: float) -> int:
+        """A guess at the first repeats that tell it to be above 0 (`sign` 1), or below it (-1), at a one-sided level:
+        what a look at them decides, computed from all repeats, which last digits can move. At least 1."""
+        return self.n
+
     @abstractmethod
     def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
         """Repeats, of at most `max_repeats`, at which a one-sided test at `alpha` tells the mean from 0 if further

@@ -65,15 +65,11 @@ def compare_contrast(contrast: Contrast, look: Look) -> PointResult:
     own = sample.left.mean(look.method, look.first)
     value, difference = sample.gap(sample.left, look.method, look.first)
     if contrast.relation == "within":
-        result = _equivalence(contrast, own.mean, value, difference, line, sample)
-    elif sample.lower is None:
-        upward = contrast.relation in (">", ">=")
-        effect = _distance(difference, line, upward)
-        shown = value if isinstance(contrast.right, WeightedSum) else value + line
-        result = _one_sided(contrast, own.mean, shown, effect, sample)
-    else:
-        result = _between_two_metrics(contrast, own, value, difference, line, sample, look)
-    return replace(result, contrast=contrast, own=own)
+        return _equivalence(contrast, own, value, difference, line, sample)
+    if sample.lower is not None:
+        return _between_two_metrics(contrast, own, value, difference, line, sample, look)
+    effect = _distance(difference, line, contrast.relation in (">", ">="))
+    return _one_sided(contrast, own, value if isinstance(contrast.right, WeightedSum) else value + line, effect, sample)
 
 
 def _distance(left_minus_right: MeanEstimate, margin: float, upward: bool) -> MeanEstimate:
@@ -81,19 +77,21 @@ def _distance(left_minus_right: MeanEstimate, margin: float, upward: bool) -> Me
 
 
 def _one_sided(
-    contrast: Contrast, left: float, right: float, effect: MeanEstimate, sample: ContrastSample
+    contrast: Contrast, own: MeanEstimate, right: float, effect: MeanEstimate, sample: ContrastSample
 ) -> PointResult:
     or_equal = contrast.relation in (">=", "<=")
     return PointResult(
         contrast.where,
-        left,
+        own.mean,
         right,
         effect,
-        effect.p_above(0),
-        effect.p_below(0),
+        partial(effect.p_above, 0),
+        partial(effect.p_below, 0),
         sample.cells,
         partial(effect.interval, LEVEL),
         partial(effect.is_positive, or_equal),
+        contrast,
+        own,
     )
 
 
@@ -119,21 +117,32 @@ def _between_two_metrics(
         own.mean,
         value + line,
         effect,
-        low.p_above(0),
-        high.p_below(0),
+        partial(low.p_above, 0),
+        partial(high.p_below, 0),
         sample.cells,
         lambda: (low.interval(LEVEL)[0], high.interval(LEVEL)[1]),
         partial(effect.is_positive, or_equal),
+        contrast,
+        own,
         from_below=least,
     )
 
 
 def _equivalence(
-    contrast: Contrast, left: float, right: float, difference: MeanEstimate, tolerance: float, sample: ContrastSample
+    contrast: Contrast,
+    own: MeanEstimate,
+    right: float,
+    difference: MeanEstimate,
+    tolerance: float,
+    sample: ContrastSample,
 ) -> PointResult:
     """Whether a difference is within a tolerance, by two one-sided tests."""
-    inside = max(difference.p_above(-tolerance), difference.p_below(tolerance))
-    outside = min(1.0, 2 * min(difference.p_above(tolerance), difference.p_below(-tolerance)))
+
+    def inside() -> float:
+        return max(difference.p_above(-tolerance), difference.p_below(tolerance))
+
+    def outside() -> float:
+        return min(1.0, 2 * min(difference.p_above(tolerance), difference.p_below(-tolerance)))
 
     def interval() -> Interval:
         low, high = difference.interval(LEVEL)
@@ -144,7 +153,9 @@ def _equivalence(
         return None if difference.repeat_values is None else np.abs(difference.repeat_values) < tolerance
 
     effect = difference.shift(tolerance, -1.0) if difference.mean >= 0 else difference.shift(tolerance)
-    return PointResult(contrast.where, left, right, effect, inside, outside, sample.cells, interval, holds)
+    return PointResult(
+        contrast.where, own.mean, right, effect, inside, outside, sample.cells, interval, holds, contrast, own
+    )
 
 
 def compare_with_ends(contrast: BetweenEnds, look: Look) -> PointResult:
@@ -175,8 +186,8 @@ def compare_with_ends(contrast: BetweenEnds, look: Look) -> PointResult:
         own.mean(method, n).mean,
         end.mean(method, n).mean,
         effect,
-        max(side.p_above(0) for side in (above, below)),
-        min(1.0, 2 * min(side.p_below(0) for side in (above, below))),
+        lambda: max(side.p_above(0) for side in (above, below)),
+        lambda: min(1.0, 2 * min(side.p_below(0) for side in (above, below))),
         cells,
         partial(effect.interval, LEVEL),
         holds,
@@ -219,8 +230,8 @@ def compare_repeat_number(statistic: RepeatNumber, look: Look, words: str) -> tu
         middle,
         statistic.line,
         effect,
-        effect.p_above(0),
-        effect.p_below(0),
+        partial(effect.p_above, 0),
+        partial(effect.p_below, 0),
         cells,
         partial(effect.interval, LEVEL),
         holds,

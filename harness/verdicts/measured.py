@@ -184,7 +184,7 @@ def _judge_with_doubled_tolerance(part: MeasuredClaimKind, compared: Compared, w
             for old, new in zip(result.point_results, again.point_results, strict=True)
         ),
         support=again.support,
-        oppose=again.oppose,
+        oppose_at=again.oppose_at,
         p_value=None,
     )
 
