@@ -140,9 +140,11 @@ class Registry(Generic[P]):
     def names(self) -> list[str]:
         return sorted(self._classes)
 
-    def union(self) -> object:
-        """The pydantic type that accepts any registered class, told apart by `kind`."""
-        classes = tuple(self._classes[name] for name in self.names())
+    def union(self, base: type | None = None) -> object:
+        """The pydantic type that accepts any registered class, or any that derives from `base`, told apart by
+        `kind`."""
+        every = (self._classes[name] for name in self.names())
+        classes = tuple(one for one in every if base is None or issubclass(one, base))
         if len(classes) == 1:
             return classes[0]
         return Annotated[Union[classes], Field(discriminator="kind")]  # noqa: UP007

@@ -150,6 +150,18 @@ class Comparisons:
 
 
 @dataclass(frozen=True)
+class PrintedEntry:
+    """One entry of a printed table."""
+
+    row: int
+    curve: MetricSeries
+    axis: str
+    level: float
+    printed: float
+    tolerance: float
+
+
+@dataclass(frozen=True)
 class Counts:
     """Counts of an arm's data and split are the printed ones, in every repeat."""
 

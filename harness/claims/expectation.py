@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator
 
-from harness.claims.contrasts import Compared
+from harness.claims.contrasts import Compared, Contrast, PrintedEntry
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expression import (
@@ -120,9 +120,13 @@ class MeasuredClaimKind(ClaimKind):
 
     takes_ends: ClassVar[bool] = False
     """Whether it can be of a metric that is known between two ends, such as `max_advantage`."""
+    measured_field: ClassVar[str | None] = None
+    """The field that names what is measured, of a kind that has one: by it the kind is counted over names."""
     counts_absent_points: ClassVar[bool] = False
     """Whether it may be judged where the profile leaves out some epsilons: these count as points of which nothing is
     known. Other kinds, which are of all epsilons together, are not run there."""
+    is_counted: ClassVar[bool] = False
+    """Whether it is of numbers that are the same in every run."""
     needs_repeats: ClassVar[bool] = False
     """Whether it asks for something of each repeat by itself, which a mean does not tell."""
 
@@ -180,6 +184,53 @@ class MeasuredClaimKind(ClaimKind):
     def doubled_tolerance(self) -> str | None:
         """Its tolerance doubled, in words; None where it has none."""
         return None
+
+    @property
+    def needs_one_attack(self) -> bool:
+        """Whether one of the attacks that it lists is enough."""
+        return False
+
+    def has_measured_alternative(self, table: Measurements) -> bool:
+        """Whether one of its alternatives has measurements of its attacks."""
+        return True
+
+    def patterns(self) -> Sequence[Contrast]:
+        """What each of its points compares, without the place: alternatives of which one is enough, mostly a single
+        one. From these it has a sentence and a plot in the measure of its left side.
+
+        Empty where its points are of comparisons that differ; then they are told by their distance to the line.
+        """
+        return ()
+
+    def made_of(self) -> Sequence[MeasuredClaimKind]:
+        """The claims that it is made of; none: it is whole by itself."""
+        return ()
+
+    def at_values(self, names: Mapping[str, str], levels: Mapping[str, Level]) -> Self:
+        """The same of these names of `metric`, `arm` or `attack`, at these values of axes, where it is counted at each.
+
+        Raises ValueError for names, where it has no single field (`measured_field`) that lists them.
+        """
+        update: dict[str, object] = {}
+        if levels:
+            update["at"] = {**(getattr(self, "at", None) or {}), **{axis: (value,) for axis, value in levels.items()}}
+        if names:
+            if self.measured_field is None:
+                raise ValueError(f"{type(self).plugin_name()} cannot be counted over names; list the claims in `of`")
+            measured = getattr(self, self.measured_field)
+            first = measured[0] if isinstance(measured, tuple) else measured
+            named = first.model_copy(update={name: (value,) for name, value in names.items()})
+            update[self.measured_field] = (named, *measured[1:]) if isinstance(measured, tuple) else named
+        return self.model_copy(update=update)
+
+    def printed_entries(self) -> Sequence[PrintedEntry]:
+        """The entries of the printed table that it is; none for other claims."""
+        return ()
+
+    @property
+    def is_of_printed_numbers(self) -> bool:
+        """Whether it is of numbers that a paper prints and of nothing else."""
+        return self.is_counted or bool(self.printed_entries())
 
     def printed_numbers(self) -> Sequence[tuple[MetricSeries, Where, float]]:
         """Numbers that the paper prints, as the claim has them: of which curve, where, and the number."""

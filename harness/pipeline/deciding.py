@@ -11,8 +11,6 @@ from functools import partial
 import pandas as pd
 
 from harness.claims.expectation import MeasuredClaimKind
-from harness.claims.kinds.any_of import AnyOf
-from harness.claims.kinds.at_least import AtLeast
 from harness.claims.operands import MetricOperand
 from harness.claims.sequential import PILOT, next_look
 from harness.claims.series import is_of_runs
@@ -165,10 +163,10 @@ def _attacked_by_claims(spec: Spec, groups: Collection[Cell]) -> list[Attacked]:
 
 
 def _flatten_parts(parts: Iterable[MeasuredClaimKind]) -> Iterator[MeasuredClaimKind]:
-    """The parts of claims, each `any-of` and `at-least` replaced by the claims that it is made of."""
+    """The parts of claims, each that is made of others replaced by these."""
     for part in parts:
-        if isinstance(part, AnyOf | AtLeast):
-            yield from _flatten_parts(part.of)
+        if several := part.made_of():
+            yield from _flatten_parts(several)
         else:
             yield part
 

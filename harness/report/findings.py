@@ -18,7 +18,7 @@ from harness.claims.verdict import Verdict, Word
 from harness.config import Config
 from harness.errors import HarnessError
 from harness.links import check_inside
-from harness.report.prose import deciding_point, left_interval
+from harness.report.prose import deciding_point, interval_of_left
 from harness.report.vocabulary import figure
 from harness.spec.document import load_document, locate
 from harness.spec.model import Spec
@@ -163,7 +163,7 @@ def _value(verdict: Verdict, name: str, specs: Mapping[str, Spec]) -> str | None
         return None
     spec = specs[verdict.spec]
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
-    interval = left_interval(spec.parts(claim)[point.expectation], point) or (None, None)
+    interval = interval_of_left(spec.parts(claim)[point.expectation], point) or (None, None)
     values = {
         "value": point.left,
         "line": point.right,

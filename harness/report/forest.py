@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.claims.expectation import ClaimKind
-from harness.claims.kinds.close import Close
-from harness.claims.kinds.compare import Compare
-from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Basis, Point, Verdict
 from harness.report.prose import (
@@ -18,6 +15,7 @@ from harness.report.prose import (
     curve_with_article,
     curve_words,
     left_interval,
+    pattern_of,
     subtract_bound,
     where_words,
 )
@@ -156,25 +154,23 @@ def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) 
 
 def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
     """The title of the axis, and each point on it."""
-    if isinstance(part, Close):
-        if isinstance(part.right, MetricSeries):
-            return "difference", [_span_beside(p.left - p.right, 0.0, p, part.tolerance) for p in points]
-        return "measured", [_span_beside(p.left, p.right, p, part.tolerance) for p in points]
-    if isinstance(part, Compare):
-        intervals = [left_interval(part, p) for p in points]
-        if all(interval is not None for interval in intervals):
-            pairs = zip(points, intervals, strict=True)
-            return "measured", [Span(p.left, *(i or (None, None)), p.right) for p, i in pairs]
-        upward = part.relation in (">", ">=")
-        if upward:
-            return "difference", [
-                Span(p.effect + part.margin, add_bound(part.margin, p.low), add_bound(part.margin, p.high), part.margin)
-                for p in points
-            ]
+    pattern = pattern_of(part)
+    if pattern is None:
+        return "distance to the line, positive: as claimed", [Span(p.effect, p.low, p.high, 0.0) for p in points]
+    line = pattern.line
+    if pattern.relation == "within":
+        if isinstance(pattern.right, MetricSeries):
+            return "difference", [_span_beside(p.left - p.right, 0.0, p, line) for p in points]
+        return "measured", [_span_beside(p.left, p.right, p, line) for p in points]
+    intervals = [left_interval(pattern, p) for p in points]
+    if all(interval is not None for interval in intervals):
+        pairs = zip(points, intervals, strict=True)
+        return "measured", [Span(p.left, *(i or (None, None)), p.right) for p, i in pairs]
+    if pattern.relation in (">", ">="):
         return "difference", [
-            Span(part.margin - p.effect, *_mirrored_ends(p, part.margin), part.margin) for p in points
+            Span(p.effect + line, add_bound(line, p.low), add_bound(line, p.high), line) for p in points
         ]
-    return "distance to the line, positive: as claimed", [Span(p.effect, p.low, p.high, 0.0) for p in points]
+    return "difference", [Span(line - p.effect, *_mirrored_ends(p, line), line) for p in points]
 
 
 def _span_beside(value: float, to: float, point: Point, tolerance: float) -> Span:
@@ -196,11 +192,12 @@ def _mirrored_ends(point: Point, line: float) -> tuple[float | None, float | Non
 
 
 def _subject(part: ClaimKind, spec: Spec) -> str:
-    if not isinstance(part, TwoSided):
+    pattern = pattern_of(part)
+    if pattern is None:
         return ""
-    left, right = part.alternatives()[0]
+    right = pattern.right
     against = f" against {curve_with_article(right, spec)}" if isinstance(right, MetricSeries) else ""
-    return curve_words(left, spec) + against
+    return curve_words(pattern.left, spec) + against
 
 
 def _state(point: Point, alpha: float) -> State:

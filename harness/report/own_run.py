@@ -16,9 +16,7 @@ from dataclasses import dataclass
 
 from harness.arrays import Array
 from harness.bounds import read_text
-from harness.claims.contrasts import Contrast, Right
-from harness.claims.kinds.close import Close
-from harness.claims.kinds.compare import Compare
+from harness.claims.contrasts import Contrast, Right, WeightedSum
 from harness.claims.operands import OWNER_SET, MetricSeries
 from harness.claims.samples import Samples
 from harness.claims.statistics import MeanEstimate
@@ -236,14 +234,15 @@ def place_claim_beside(
     parts = [] if claim.theory else spec.parts(claim)
     mine = deciding_point(verdict)
     part = parts[mine.expectation] if mine is not None and mine.expectation < len(parts) else None
-    if mine is None or part is None or not isinstance(part, Compare | Close) or look is None:
+    if mine is None or part is None or not part.patterns() or look is None:
         return ClaimBeside(record, verdict, theirs, "", "", "", "", None)
     attacks = look.samples.table.attacks
-    left, right = next(pair for pair in part.alternatives() if not pair[0].attack or pair[0].attack in attacks)
+    pattern = next(one for one in part.patterns() if not one.left.attack or one.left.attack in attacks)
+    left, right = pattern.left, pattern.right
     estimate, shift = _estimate_of_runs(look, left, right, mine)
     values = estimate.repeat_values
     other = _same_place(theirs, mine)
-    interval = None if other is None else _interval_drawn(left_interval(part, other), part, other, shift)
+    interval = None if other is None else _interval_drawn(left_interval(pattern, other), pattern, other, shift)
     where = where_words(mine, part, spec.axes)
     subject = curve_words(left, spec)
     if isinstance(right, MetricSeries):
@@ -262,12 +261,14 @@ def place_claim_beside(
             else f" ({figure(interval[0] or 0.0)} to {figure(interval[1] or 0.0)})"
         )
         theirs_text = f"{figure(their_mean)}{ends} in {other.repeats} runs"
-    needed = figure(line) if not isinstance(part, Close) else f"{figure(line)} ± {figure(part.tolerance)}"
+    needed = figure(line) if pattern.relation != "within" else f"{figure(line)} ± {figure(pattern.line)}"
     what = f"{subject[:1].upper()}{subject[1:]}{f', {where}' if where else ''}"
     return ClaimBeside(record, verdict, theirs, what, f"{figure(estimate.mean)} in {runs}", theirs_text, needed, plot)
 
 
-def _estimate_of_runs(look: Look, left: MetricSeries, right: Right, point: Point) -> tuple[MeanEstimate, bool]:
+def _estimate_of_runs(
+    look: Look, left: MetricSeries, right: Right | WeightedSum, point: Point
+) -> tuple[MeanEstimate, bool]:
     """What all runs say at a point of a claim, and whether it is of the difference of two measured sides."""
     where: dict[str, Level] = {name: value for name, value in (point.at or {}).items() if name != OWNER_SET}
     if point.epsilon is not None:
@@ -292,15 +293,15 @@ def _same_place(theirs: Verdict | None, mine: Point) -> Point | None:
 
 
 def _interval_drawn(
-    interval: tuple[float | None, float | None] | None, part: Compare | Close, point: Point, shift: bool
+    interval: tuple[float | None, float | None] | None, pattern: Contrast, point: Point, shift: bool
 ) -> tuple[float | None, float | None] | None:
     """The interval of what is drawn: of the left side, or of the difference of both."""
     if not shift:
         return interval
-    if not isinstance(part, Compare) or point.low is None or point.high is None:
+    if pattern.relation == "within" or point.low is None or point.high is None:
         return None
-    low, high = point.low + part.margin, point.high + part.margin
-    return (low, high) if part.relation in (">", ">=") else (-high, -low)
+    low, high = point.low + pattern.line, point.high + pattern.line
+    return (low, high) if pattern.relation in (">", ">=") else (-high, -low)
 
 
 def _plot(

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from harness.claims.contrasts import Contrast
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind
-from harness.claims.kinds.close import Close
-from harness.claims.kinds.compare import Compare
-from harness.claims.kinds.table import PrintedTable
-from harness.claims.kinds.two_sided import TwoSided
 from harness.claims.operands import AxisValue, FormulaValue, MetricSeries, Number
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import format_level
@@ -95,20 +92,32 @@ def _choice_sentence(part: ClaimKind, spec: Spec) -> str:
     return ""
 
 
-def left_interval(part: ClaimKind, point: Point) -> tuple[float | None, float | None] | None:
+def pattern_of(part: ClaimKind | None) -> Contrast | None:
+    """What the points of a part compare, without the place, or the first of alternatives; None where that differs."""
+    patterns = part.patterns() if isinstance(part, MeasuredClaimKind) else ()
+    return patterns[0] if patterns else None
+
+
+def left_interval(pattern: Contrast, point: Point) -> tuple[float | None, float | None] | None:
     """The 95% interval of the left side, where the right side is not measured; None where it cannot be told."""
-    if not isinstance(part, TwoSided) or not isinstance(part.right, Number | FormulaValue | AxisValue):
+    if not isinstance(pattern.right, Number | FormulaValue | AxisValue):
         return None
     low, high = point.low, point.high
-    if isinstance(part, Compare):
-        if part.relation in (">", ">="):
-            return add_bound(point.right, low), add_bound(point.right, high)
+    if pattern.relation in (">", ">="):
+        return add_bound(point.right, low), add_bound(point.right, high)
+    if pattern.relation in ("<", "<="):
         return subtract_bound(point.right, high), subtract_bound(point.right, low)
-    if isinstance(part, Close) and low is not None and high is not None and high < part.tolerance:
+    if low is not None and high is not None and high < pattern.line:
         above = point.left >= point.right
-        near, far = part.tolerance - high, part.tolerance - low
+        near, far = pattern.line - high, pattern.line - low
         return (point.right + near, point.right + far) if above else (point.right - far, point.right - near)
     return None
+
+
+def interval_of_left(part: ClaimKind, point: Point) -> tuple[float | None, float | None] | None:
+    """The same by the part that a point is of."""
+    pattern = pattern_of(part)
+    return None if pattern is None else left_interval(pattern, point)
 
 
 def add_bound(x: float, y: float | None) -> float | None:
@@ -139,15 +148,13 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
     if claim is None or claim.theory:
         return theory_sentence(verdict)
     parts = spec.parts(claim)
-    if parts and all(isinstance(part, PrintedTable) for part in parts):
+    if parts and all(part.printed_entries() for part in parts):
         return _table_sentence(verdict)
     point = deciding_point(verdict)
     part = parts[point.expectation] if point is not None and point.expectation < len(parts) else None
-    if point is None or not isinstance(part, Compare | Close):
+    if point is None or part is None or not part.patterns():
         return _bare_sentence(verdict)
-    left, right = part.alternatives()[0] if len(part.alternatives()) == 1 else (None, None)
-    subject = curve_words(left, spec) if left is not None else "measured value"
-    return _measured_sentence(verdict, spec, part, point, subject, right) + _choice_sentence(part, spec)
+    return _measured_sentence(verdict, spec, part, point) + _choice_sentence(part, spec)
 
 
 def compared_numbers(verdict: Verdict, spec: Spec) -> tuple[str, str, str] | None:
@@ -160,19 +167,20 @@ def compared_numbers(verdict: Verdict, spec: Spec) -> tuple[str, str, str] | Non
     point = deciding_point(verdict)
     parts = spec.parts(claim) if claim is not None and not claim.theory else ()
     part = parts[point.expectation] if point is not None and point.expectation < len(parts) else None
-    if point is None or not isinstance(part, Compare | Close) or len(part.alternatives()) != 1:
+    if point is None or part is None or len(part.patterns()) != 1:
         return None
-    left, right = part.alternatives()[0]
+    (pattern,) = part.patterns()
     where = where_words(point, part, spec.axes)
-    subject = curve_words(left, spec) + (f", {where}" if where else "")
-    line = f"{letter(part.relation)} {figure(point.right)}" if isinstance(part, Compare) else figure(point.right)
-    if isinstance(part, Close):
-        line += f" ± {figure(part.tolerance)}"
-    if isinstance(right, MetricSeries):
-        line += f", {curve_with_article(right, spec)}"
-    elif isinstance(right, FormulaValue):
-        line += f", {formula_words(right.formula)}"
-    return figure(point.left) + span(left_interval(part, point)), subject, line
+    subject = curve_words(pattern.left, spec) + (f", {where}" if where else "")
+    if pattern.relation == "within":
+        line = f"{figure(point.right)} ± {figure(pattern.line)}"
+    else:
+        line = f"{letter(pattern.relation)} {figure(point.right)}"
+    if isinstance(pattern.right, MetricSeries):
+        line += f", {curve_with_article(pattern.right, spec)}"
+    elif isinstance(pattern.right, FormulaValue):
+        line += f", {formula_words(pattern.right.formula)}"
+    return figure(point.left) + span(left_interval(pattern, point)), subject, line
 
 
 def formula_words(name: str) -> str:
@@ -212,18 +220,19 @@ def _bare_sentence(verdict: Verdict) -> str:
     return f"{text}.{more}".replace("..", ".")
 
 
-def _measured_sentence(
-    verdict: Verdict, spec: Spec, part: Compare | Close, point: Point, subject: str, right: object
-) -> str:
+def _measured_sentence(verdict: Verdict, spec: Spec, part: MeasuredClaimKind, point: Point) -> str:
+    pattern, *others = part.patterns()
+    # Of several alternatives the point does not say which it is.
+    subject, right = ("measured value", None) if others else (curve_words(pattern.left, spec), pattern.right)
     where = where_words(point, part, spec.axes)
-    value = figure(point.left) + span(left_interval(part, point))
-    line = _line_words(part, point, right, spec)
+    value = figure(point.left) + span(left_interval(pattern, point))
+    line = _line_words(pattern, right, point, spec)
     places = len(verdict.points)
     if verdict.verdict in ("reproduced", "agrees"):
         close = f"{where[:1].upper()}{where[1:]} the" if where else "The"
         whole = "both" if places == 2 else f"all {places}"
         many = f"Holds in {whole} comparisons. Closest: {close[:1].lower()}{close[1:]}" if places > 1 else close
-        if part.quantifier == "some":
+        if getattr(part, "quantifier", "all") == "some":
             many = f"Holds, and most clearly {where}: the" if where else "The"
         return f"{many} {subject} is {value}, {line}."
     if verdict.verdict == "beside":
@@ -236,11 +245,11 @@ def _measured_sentence(
     at = f" {where}" if where else ""
     if verdict.hangs_on:
         return f"Not decided{at}: the {subject} is {value}, {line}, but that hangs on {_hangs_on(verdict)}."
-    return _open_sentence(verdict, spec, part, point, subject, right, at)
+    return _open_sentence(verdict, spec, pattern, point, subject, right, at)
 
 
 def _open_sentence(
-    verdict: Verdict, spec: Spec, part: Compare | Close, point: Point, subject: str, right: object, at: str
+    verdict: Verdict, spec: Spec, pattern: Contrast, point: Point, subject: str, right: object, at: str
 ) -> str:
     """Why a comparison is open: too few runs, places left out, on the line, on both sides of it, or not clear enough of
     it for as many places as were looked at."""
@@ -249,10 +258,10 @@ def _open_sentence(
         bare = point.model_copy(update={"low": None, "high": None})
         runs = f"{point.repeats} run{'' if point.repeats == 1 else 's'}"
         start = f"{at.strip()[:1].upper()}{at.strip()[1:]} the" if at else "The"
-        is_ = f"{start} {subject} is {figure(point.left)} in {runs}, {_line_words(part, bare, right, spec)}"
+        is_ = f"{start} {subject} is {figure(point.left)} in {runs}, {_line_words(pattern, right, bare, spec)}"
         return f"{is_}: too few runs (a verdict takes at least {reason.fewest})."
-    value = figure(point.left) + span(left_interval(part, point))
-    text = f"{at}: the {subject} is {value}, {_line_words(part, point, right, spec)}"
+    value = figure(point.left) + span(left_interval(pattern, point))
+    text = f"{at}: the {subject} is {value}, {_line_words(pattern, right, point, spec)}"
     if reason.found == "partly":
         left_out = "1 place" if reason.absent == 1 else f"{reason.absent} places"
         return f"It holds wherever it was run, most closely{text}; the profile leaves out {left_out} of the claim."
@@ -275,20 +284,20 @@ def _count(verdict: Verdict, outcome: str) -> str:
     return f"{sum(p == outcome for p in verdict.parts)} of {len(verdict.parts)} parts fail"
 
 
-def _line_words(part: Compare | Close, point: Point, right: object, spec: Spec) -> str:
+def _line_words(pattern: Contrast, right: object, point: Point, spec: Spec) -> str:
     """What the left side has to clear, in words."""
     line = figure(point.right)
-    if isinstance(part, Close):
+    if pattern.relation == "within":
         if isinstance(right, Number):
-            return f"where {line} is claimed, give or take {figure(part.tolerance)}"
+            return f"where {line} is claimed, give or take {figure(pattern.line)}"
         what = f"{curve_with_article(right, spec)} is" if isinstance(right, MetricSeries) else "the formula gives"
-        return f"and {what} {line}; they may differ by {figure(part.tolerance)}"
-    need = RELATIONS[part.relation]
+        return f"and {what} {line}; they may differ by {figure(pattern.line)}"
+    need = RELATIONS[pattern.relation]
     if isinstance(right, MetricSeries):
         gap = span((point.low, point.high)).removeprefix(" (").removesuffix(")")
         room = f"; {figure(abs(point.effect))} {'to spare' if point.effect >= 0 else 'short'}"
         room += f", 95% interval {gap}" if gap else ""
-        shift = ", margin included" if part.margin else ""
+        shift = ", margin included" if pattern.line else ""
         return f"where {need} {curve_with_article(right, spec)} is claimed, {line}{shift}{room}"
     if isinstance(right, FormulaValue):
         return f"where {need} {line} is claimed ({formula_words(right.formula)})"

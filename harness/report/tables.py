@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.claims.kinds.table import PrintedTable
+from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.series import groups_by_outcome, outcomes_by_arm
 from harness.claims.verdict import Verdict
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
@@ -62,17 +62,19 @@ def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[Row]:
     for claim in spec.claims:
         verdict = by_claim.get(claim.id)
         for index, part in enumerate(spec.parts(claim)):
-            if isinstance(part, PrintedTable) and verdict is not None and verdict.points:
+            if part.printed_entries() and verdict is not None and verdict.points:
                 entries.append(_printed_entry(part, index, claim.where, verdict))
     return entries
 
 
-def _printed_entry(part: PrintedTable, index: int, where: str, verdict: Verdict) -> Row:
+def _printed_entry(part: MeasuredClaimKind, index: int, where: str, verdict: Verdict) -> Row:
     mine = [p for p in verdict.points if p.expectation == index]
     points = iter(mine)
-    measured_at = {p.epsilon if part.along == "epsilon" else (p.at or {}).get(part.along) for p in mine}
+    printed = part.printed_entries()
+    axis = printed[0].axis
+    measured_at = {p.epsilon if axis == "epsilon" else (p.at or {}).get(axis) for p in mine}
     cells: dict[tuple[int, float], Row] = {}
-    for entry in part.entries():
+    for entry in printed:
         if (None if math.isinf(entry.level) else entry.level) not in measured_at:
             continue
         point = next(points)
@@ -84,16 +86,16 @@ def _printed_entry(part: PrintedTable, index: int, where: str, verdict: Verdict)
             "difference": f"{difference:+.0f}" if whole else f"{difference:+.2f}",
             "within": abs(difference) <= entry.tolerance,
         }
-    curves = [row.of.curve for row in part.rows]
+    curves = list({entry.row: entry.curve for entry in printed}.values())
     levels = sorted({level for _, level in cells})
     return {
         "title": where,
         "id": verdict.id,
         "verdict": verdict.verdict,
-        "along": "ε" if part.along == "epsilon" else part.along,
+        "along": "ε" if axis == "epsilon" else axis,
         "groups": [{"arm": arm, "span": len(list(of))} for arm, of in groupby(curve.arm for curve in curves)],
         "columns": [HEADINGS.get(curve.metric, curve.metric) for curve in curves],
-        "rows": [{"epsilon": e, "cells": [cells.get((c, e)) for c in range(len(part.rows))]} for e in levels],
+        "rows": [{"epsilon": e, "cells": [cells.get((c, e)) for c in range(len(curves))]} for e in levels],
         "entries": len(cells),
         "within": sum(cell["within"] for cell in cells.values()),
     }

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 import harness.claims.kinds
 import harness.theory.kinds  # noqa: F401  (these imports register the built-in kinds of claims)
-from harness.claims.expectation import CLAIM_KINDS, ClaimKind, TheoryClaimKind
+from harness.claims.expectation import CLAIM_KINDS, ClaimKind, MeasuredClaimKind, TheoryClaimKind
 from harness.claims.operands import Several
 from harness.claims.origin import Origin, Quote
 from harness.config import Config, one_or_many
@@ -17,6 +17,8 @@ from harness.experiment.setup import Name
 if TYPE_CHECKING:
     AnyExpectation = ClaimKind
 else:
+    for _, kind in CLAIM_KINDS:  # those that are made of others, of whatever kind
+        kind.model_rebuild(_types_namespace={"AnyMeasuredClaim": CLAIM_KINDS.union(MeasuredClaimKind)})
     AnyExpectation = CLAIM_KINDS.union()
 
 

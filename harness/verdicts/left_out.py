@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import MeasuredClaimKind, names_for_some
-from harness.claims.kinds.two_sided import TwoSided
+from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.results import PartResult, not_run
 from harness.claims.series import is_of_runs
 from harness.metrics import METRICS
@@ -35,12 +34,8 @@ def part_left_out(part: MeasuredClaimKind, spec: Spec, evidence: Measurements) -
     metrics = {m for o in operands for m in o.metrics}
     attacks = {attack for o in operands for attack in o.attack}
     missing, not_yet = sorted(attacks - set(spec.attack_names)), sorted(attacks - evidence.attacks)
-    if (
-        isinstance(part, TwoSided)
-        and "attack" in names_for_some(part.quantifier)
-        and part.measured_alternatives(evidence)
-    ):
-        missing, not_yet = [], []  # one of them is enough
+    if part.needs_one_attack and part.has_measured_alternative(evidence):
+        missing, not_yet = [], []
     assert spec.experiment is not None
     relative = any(m in METRICS and METRICS[m].scope == "baseline" for m in metrics)
     grids = [levels.get("epsilon", ()) for levels in map(spec.experiment.levels, part.arms())]

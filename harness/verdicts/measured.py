@@ -15,7 +15,6 @@ from harness.claims.contrasts import Compared
 from harness.claims.design import Bounded, Design, design_of
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
-from harness.claims.kinds.at_least import AtLeast
 from harness.claims.operands import OWNER_SET
 from harness.claims.results import Part, PartResult, PointResult
 from harness.claims.samples import NothingToTest, Repeats, Samples
@@ -156,7 +155,7 @@ def _judge(part: MeasuredClaimKind, compared: Compared | PartResult, which: Part
     result = _judge_with_doubled_tolerance(part, compared, which, look)
     if result.place is not None and any(operand.chosen is not None for operand in part.operands()):
         result = result.add_to_reason(chosen=tuple(_choices(part, look)))
-        if not isinstance(part, AtLeast):  # whose points are of several sides
+        if not part.made_of():  # whose points are of several sides
             places = enumerate(result.shown_results)
             result = replace(result, chosen_at={index: _choices_at(one, part, look) for index, one in places})
     return replace(result, attacks=part.attacks())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from harness.claims.kinds.table import PrintedTable
+from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.results import PartResult
 from harness.claims.sequential import allocate_repeats, by_cell
 from harness.claims.statistics import FEWEST
@@ -34,7 +34,7 @@ def parts_text(words: Sequence[Word]) -> str:
     return ", ".join(counted)
 
 
-def tally_points(judgement: Judgement, parts: Sequence[object], alpha: float) -> str:
+def tally_points(judgement: Judgement, parts: Sequence[MeasuredClaimKind], alpha: float) -> str:
     """How many points hold, fail and are open, of a claim that is not reproduced, or not by every entry of a table.
 
     Empty where there is only one point.
@@ -56,7 +56,7 @@ def tally_points(judgement: Judgement, parts: Sequence[object], alpha: float) ->
             fails += -1 in either and 1 not in either
     if total < 2 or (by_share and holds == total):
         return ""
-    table = all(isinstance(part, PrintedTable) for part in parts)
+    table = all(part.printed_entries() for part in parts)
     noun = "entries within the tolerance" if table else "points hold"
     rest = [f"{fails} {'outside' if table else 'fail'}", f"{total - holds - fails} open"]
     return ", ".join([f"{holds} of {total} {noun}", *(r for r in rest if not r.startswith("0 "))])

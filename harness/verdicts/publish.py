@@ -17,10 +17,6 @@ import math
 from collections.abc import Sequence
 
 from harness.claims.expectation import MeasuredClaimKind
-from harness.claims.kinds.close import Close
-from harness.claims.kinds.count import Count
-from harness.claims.kinds.table import PrintedTable
-from harness.claims.operands import Number
 from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
 from harness.data.dataset import TableDataset
@@ -76,15 +72,12 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
 
 def is_about_printed_numbers(parts: Sequence[MeasuredClaimKind]) -> bool:
     """Whether a claim is about numbers that a paper prints and nothing else."""
-    return bool(parts) and all(
-        isinstance(part, PrintedTable | Count) or (isinstance(part, Close) and isinstance(part.right, Number))
-        for part in parts
-    )
+    return bool(parts) and all(part.is_of_printed_numbers for part in parts)
 
 
 def is_about_counts(parts: Sequence[MeasuredClaimKind]) -> bool:
     """Whether a claim is about numbers of records and nothing else."""
-    return all(isinstance(part, Count) for part in parts)
+    return all(part.is_counted for part in parts)
 
 
 def reading_matters(reading: Reading, parts: Sequence[MeasuredClaimKind], spec: Spec) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
+from typing import ClassVar, Self
 
 from harness.claims.contrasts import NotRun
 from harness.claims.declared import NameScope
@@ -17,6 +17,7 @@ from harness.coordinates import Level, Where, place
 class Along(MeasuredClaimKind):
     """One metric along one axis; at every grid point of the other axes, or in the mean over them."""
 
+    measured_field: ClassVar[str | None] = "of"
     of: MetricOperand
     """What is measured; the claim is made for each metric, arm and attack that it lists."""
     along: str = "epsilon"

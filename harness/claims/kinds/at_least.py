@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr
@@ -11,20 +11,15 @@ from pydantic import Field, PrivateAttr
 from harness.claims.contrasts import Compared, Comparisons, NotRun, WholeClaims
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
-from harness.claims.expectation import CLAIM_KINDS
+from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
 from harness.claims.expression import Bracketed, Expression, listing, numeral, phrase
-from harness.claims.kinds.arg_max import ArgMax
-from harness.claims.kinds.close import Close
-from harness.claims.kinds.compare import Compare
-from harness.claims.kinds.monotone import Monotone
 from harness.claims.kinds.of_several import OfSeveral
-from harness.claims.kinds.order import Order
 from harness.claims.operands import NAMED
 from harness.coordinates import Level
 
-CountedKind = ArgMax | Close | Compare | Monotone | Order
-OPERAND_FIELD = {"arg-max": "of", "monotone": "of", "close": "left", "compare": "left", "order": "of"}
-"""Which field of a kind names what is measured."""
+if TYPE_CHECKING:
+    AnyMeasuredClaim = MeasuredClaimKind
+# Else it stands for every registered kind, once all are known (harness.spec.claim).
 
 
 @CLAIM_KINDS.register
@@ -39,7 +34,7 @@ class AtLeast(OfSeveral):
     takes_ends: ClassVar[bool] = True
     needed: Annotated[int, Field(ge=1)]
     """How many of them have to hold."""
-    of: tuple[Annotated[CountedKind, Field(discriminator="kind")], ...] = Field(min_length=1)
+    of: tuple[AnyMeasuredClaim, ...] = Field(min_length=1)
     """The claims that are counted, each whole: for every metric, arm and attack that it lists."""
     over: dict[str, tuple[Level, ...]] = {}
     """Values of axes, or names of `arm`, `attack` or `metric`: each claim is counted once at each."""
@@ -63,10 +58,17 @@ class AtLeast(OfSeveral):
         whole._sizes = tuple(map(len, each))
         return [whole]
 
-    def _groups(self) -> list[tuple[CountedKind, ...]]:
+    def _groups(self) -> list[tuple[MeasuredClaimKind, ...]]:
         """The parts of each claim that is counted."""
         ends = np.cumsum(self._sizes or [1] * len(self.of))
         return [self.of[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+    def check(self, declared: NameScope) -> None:
+        super().check(declared)
+        for one in self.of:
+            if one.is_counted:
+                kind = type(one).plugin_name()
+                raise ValueError(f"{kind} is of numbers that are the same in every run; claim it by itself")
 
     def contrasts(self, table: Measurements) -> Compared:
         claims = []
@@ -81,15 +83,7 @@ class AtLeast(OfSeveral):
         )
 
 
-def _claim_at(one: CountedKind, where: Mapping[str, Level]) -> CountedKind:
+def _claim_at(one: MeasuredClaimKind, where: Mapping[str, Level]) -> MeasuredClaimKind:
     """A claim at values of axes, and of these names."""
-    names = {name: (str(value),) for name, value in where.items() if name in NAMED}
-    at = {name: (value,) for name, value in where.items() if name not in NAMED}
-    update: dict[str, object] = {"at": {**(one.at or {}), **at}} if at else {}
-    if names:
-        field = OPERAND_FIELD[one.kind]
-        measured = getattr(one, field)
-        first = measured[0] if isinstance(measured, tuple) else measured
-        named = first.model_copy(update=names)
-        update[field] = (named, *measured[1:]) if isinstance(measured, tuple) else named
-    return one.model_copy(update=update)
+    names = {name: str(value) for name, value in where.items() if name in NAMED}
+    return one.at_values(names, {name: value for name, value in where.items() if name not in NAMED})

@@ -34,6 +34,10 @@ class Close(TwoSided):
     def contrast(self, left: MetricSeries, right: Right, where: Where, owner_set: float | None = None) -> Contrast:
         return Contrast(left, right, where, "within", self.tolerance, 2 * self.tolerance, owner_set)
 
+    @property
+    def is_of_printed_numbers(self) -> bool:
+        return isinstance(self.right, Number)
+
     def doubled_tolerance(self) -> str:
         return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ class Count(MeasuredClaimKind):
     """Counts of the data and of the split equal the printed ones in every repeat."""
 
     kind: Literal["count"] = "count"
+    is_counted: ClassVar[bool] = True
     arm: str
     equals: dict[str, int] = Field(min_length=1)
     """Printed value of each count, such as `owner_set: 15784`."""

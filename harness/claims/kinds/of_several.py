@@ -16,6 +16,9 @@ class OfSeveral(MeasuredClaimKind):
     if TYPE_CHECKING:
         of: tuple[MeasuredClaimKind, ...]
 
+    def made_of(self) -> Sequence[MeasuredClaimKind]:
+        return self.of
+
     def operands(self) -> Sequence[MetricOperand]:
         return [operand for one in self.of for operand in one.operands()]
 

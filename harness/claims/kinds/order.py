@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
@@ -24,6 +24,7 @@ class Order(MeasuredClaimKind):
     """A chain of operands, each above (or below) the next by more than `margin`, at every grid point of `at`."""
 
     kind: Literal["order"] = "order"
+    measured_field: ClassVar[str | None] = "of"
     of: Annotated[
         tuple[MetricOperand, ...],
         BeforeValidator(one_or_many(dict), json_schema_input_type=MetricOperand | tuple[MetricOperand, ...]),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from harness.claims.contrasts import Compared, Comparisons, Contrast, NotRun, needed_points
+from harness.claims.contrasts import Compared, Comparisons, Contrast, NotRun, PrintedEntry, needed_points
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
@@ -26,17 +25,6 @@ class TableRow(Config):
     """Printed value at each epsilon (or other axis, see `along`), such as `{0.1: 0.02, 1: 0.05}`."""
     tolerance: Width | None = None
     """Of this row's entries; default: the table's."""
-
-
-@dataclass(frozen=True)
-class TableEntry:
-    """One entry of a printed table."""
-
-    row: int
-    curve: MetricSeries
-    level: float
-    printed: float
-    tolerance: float
 
 
 @CLAIM_KINDS.register
@@ -77,18 +65,17 @@ class PrintedTable(MeasuredClaimKind):
         for row in self.rows:
             declared.check_at({self.along: tuple(row.values)}, [row.of])
 
-    def entries(self) -> list[TableEntry]:
-        """Every entry, row by row."""
+    def printed_entries(self) -> Sequence[PrintedEntry]:
         return [
-            TableEntry(i, row.of.curve, level, value, row.tolerance or self.tolerance)
+            PrintedEntry(i, row.of.curve, self.along, level, value, row.tolerance or self.tolerance)
             for i, row in enumerate(self.rows)
             for level, value in row.values.items()
         ]
 
     def contrasts(self, table: Measurements) -> Compared:
-        run = [e for e in self.entries() if e.level in table.levels(e.curve, self.along)]
+        run = [e for e in self.printed_entries() if e.level in table.levels(e.curve, self.along)]
         if not run:
-            asked = ", ".join(f"{level:g}" for level in sorted({e.level for e in self.entries()}))
+            asked = ", ".join(f"{level:g}" for level in sorted({e.level for e in self.printed_entries()}))
             return NotRun(f"the profile runs none of the {self.along} {asked}")
         entries = tuple(
             Contrast(
@@ -104,4 +91,4 @@ class PrintedTable(MeasuredClaimKind):
         return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}"
 
     def printed_numbers(self) -> Sequence[tuple[MetricSeries, Where, float]]:
-        return [(e.curve, {self.along: e.level}, e.printed) for e in self.entries()]
+        return [(e.curve, {self.along: e.level}, e.printed) for e in self.printed_entries()]

@@ -21,6 +21,7 @@ class TwoSided(MeasuredClaimKind):
     """A measured side against another side, at every grid point or at some."""
 
     counts_absent_points: ClassVar[bool] = True
+    measured_field: ClassVar[str | None] = "left"
     left: MetricOperand
     """The measured side; the claim is made for each metric, arm and attack that it lists."""
     right: Operand
@@ -56,6 +57,16 @@ class TwoSided(MeasuredClaimKind):
     def alternatives(self) -> list[tuple[MetricSeries, Right]]:
         """The pairs of sides of which one is enough; mostly a single one."""
         return [(one.curve, as_one_series(other)) for one, other in _pairs(self.left, self.right, frozenset())]
+
+    @property
+    def needs_one_attack(self) -> bool:
+        return "attack" in names_for_some(self.quantifier)
+
+    def has_measured_alternative(self, table: Measurements) -> bool:
+        return bool(self.measured_alternatives(table))
+
+    def patterns(self) -> Sequence[Contrast]:
+        return [self.contrast(left, right, {}) for left, right in self.alternatives()]
 
     def measured_alternatives(self, table: Measurements) -> list[tuple[MetricSeries, Right]]:
         """Those of the alternatives whose attacks have measurements."""
