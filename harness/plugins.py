@@ -53,7 +53,7 @@ from harness.defences import DEFENCES, Defence, LabelsOnly, Oracle
 from harness.errors import HarnessError
 from harness.formulas import computed, formula, numbers
 from harness.hashing import generator
-from harness.metrics import Answers, ModelOutputs, Outputs, Value, average, metric, share
+from harness.metrics import Answers, ModelOutputs, Outputs, Value, average, jackknife, metric, share
 from harness.training.engine import ENGINES, Engine, Job
 from harness.training.model import MODELS, Model
 
@@ -123,6 +123,7 @@ __all__ = [
     "computed",
     "formula",
     "generator",
+    "jackknife",
     "listing",
     "metric",
     "numbers",

@@ -5,9 +5,21 @@ A metric is one function with one registration (`metric`); importing this packag
 
 from harness.imports import import_all
 from harness.metrics.answers import Answers, ModelOutputs, Outputs
+from harness.metrics.jackknife import jackknife
 from harness.metrics.metric import METRICS, metric, metrics_of
 from harness.metrics.value import Value, average, share
 
-__all__ = ["METRICS", "Answers", "ModelOutputs", "Outputs", "Value", "average", "metric", "metrics_of", "share"]
+__all__ = [
+    "METRICS",
+    "Answers",
+    "ModelOutputs",
+    "Outputs",
+    "Value",
+    "average",
+    "jackknife",
+    "metric",
+    "metrics_of",
+    "share",
+]
 
 import_all(__name__, __path__)

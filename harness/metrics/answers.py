@@ -47,7 +47,7 @@ class Answers:
     nonmember_decisions: Array
 
     def take(self, members: Array, nonmembers: Array) -> Answers:
-        """The answers on chosen records alone: masks (m,) of the members and (n,) of the non-members."""
+        """The answers on chosen records alone: masks (m,) of the members and (n,) of the non-members, or indices."""
         return Answers(
             self.member_scores[members],
             self.nonmember_scores[nonmembers],

@@ -10,7 +10,16 @@ import numpy as np
 from harness.arrays import Array
 from harness.hashing import generator
 from harness.metrics import METRICS, Answers, ModelOutputs, Outputs, Value
+from harness.metrics.metric import Metric
 from harness.testing.nonconformance import NonConformance, require
+
+RECORDS = (3000, 2000)
+"""Members and non-members on which a standard error is compared with the bootstrap."""
+RESAMPLES = 120
+ERROR_FACTOR = 2.5
+"""Times the bootstrap's standard deviation, and one over it, that an error may be: metrics at few false positives have
+errors of which both are rough."""
+LINE = 0.5
 
 
 def check_metric(name: str) -> None:
@@ -40,6 +49,28 @@ def check_metric(name: str) -> None:
         error = f"{name}: of {words} its standard error is {value.stderr:g}; it is at least 0, or not a number"
         require(not value.stderr < 0, error)
         require(value.n >= 0, f"{name}: of {words} it is of {value.n} records")
+    if metric.scope == "attack":
+        _check_error(metric)
+
+
+def _check_error(metric: Metric) -> None:
+    """Whether the standard error is about what drawing records again gives: within a factor of `ERROR_FACTOR`."""
+    rng, (members, nonmembers) = generator(0, "conformance", "error"), RECORDS
+    inside, outside = rng.normal(size=members) + 1, rng.normal(size=nonmembers)
+    answers = Answers(inside, outside, inside > LINE, outside > LINE)
+    value = metric.function(answers)
+    again = [rng.integers(0, k, (RESAMPLES, k)) for k in RECORDS]
+    drawn = [metric.function(answers.take(m, n)).value for m, n in zip(*again, strict=True)]
+    spread = float(np.std(drawn))
+    if not (math.isfinite(spread) and spread > 1e-9):  # nothing to tell: it is the same whatever is drawn
+        return
+    factor = value.stderr / spread
+    require(
+        1 / ERROR_FACTOR <= factor <= ERROR_FACTOR,
+        f"{metric.name}: its standard error is {value.stderr:.3g}, and {RESAMPLES} bootstrap samples of "
+        f"{members} members and {nonmembers} non-members have a standard deviation of {spread:.3g}; "
+        "`jackknife` gives the error of a metric that is a smooth function of means",
+    )
 
 
 def _answers() -> Iterator[tuple[str, Answers]]:
