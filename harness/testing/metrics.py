@@ -38,7 +38,9 @@ def check_metric(name: str) -> None:
     for words, given in cases[metric.scope]():
         value, again = metric.function(given), metric.function(given)
         require(isinstance(value, Value), f"{name}: gives {type(value).__name__}, and should give a Value")
-        same = (value.value, value.stderr) == (again.value, again.stderr) or value.value != value.value
+        same = math.isnan(value.value) or np.array_equal(
+            [value.value, value.stderr], [again.value, again.stderr], equal_nan=True
+        )
         require(same, f"{name}: measured twice of {words} it is {value.value:g} and {again.value:g}")
         if math.isnan(value.value):
             continue
