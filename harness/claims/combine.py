@@ -72,7 +72,8 @@ def _judge_comparisons(compared: Comparisons, look: Look, part: Part) -> PartRes
             results.append(result)
         elif isinstance(node, WholeClaims):
             try:
-                results.append(_as_one_point(node, look, part))
+                each = Part(part.index, 1, part.alpha, part.fewest)
+                results.append(count_as_one([_judge_comparisons(one, look, each) for one in node.of]))
             except NothingToTest as nothing:
                 unknown.append(str(nothing))
         else:
@@ -190,13 +191,11 @@ def clearest_owner_set(node: SomeOwnerSet, look: Look, part: Part) -> PointResul
     return min(weighted, key=lambda one: (one.support, -one.effect.mean))
 
 
-def _as_one_point(node: WholeClaims, look: Look, part: Part) -> PointResult:
-    """A claim that is counted as one place: its p-values, and the place that decides it.
+def count_as_one(results: Sequence[PartResult]) -> PointResult:
+    """A claim that is counted as one place, from the results of its parts: its p-values, and the place that decides it.
 
     All of its parts have to hold, each at the whole level; one fails at the level over their number.
     """
-    each = Part(part.index, 1, part.alpha, part.fewest)
-    results = [_judge_comparisons(one, look, each) for one in node.of]
     weakest = max(results, key=lambda result: result.support)
     failing = min(results, key=lambda result: result.oppose)
     support, oppose = weakest.support, min(1.0, failing.oppose * len(results))

@@ -65,7 +65,7 @@ def compare_contrast(contrast: Contrast, look: Look) -> PointResult:
     own = sample.left.mean(look.method, look.first)
     value, difference = sample.gap(sample.left, look.method, look.first)
     if contrast.relation == "within":
-        return _equivalence(contrast, own, value, difference, line, sample)
+        return compare_equivalence(contrast, own, value, difference, line, sample.cells)
     if sample.lower is not None:
         return _between_two_metrics(contrast, own, value, difference, line, sample, look)
     effect = _distance(difference, line, contrast.relation in (">", ">="))
@@ -128,13 +128,13 @@ def _between_two_metrics(
     )
 
 
-def _equivalence(
+def compare_equivalence(
     contrast: Contrast,
     own: MeanEstimate,
     right: float,
     difference: MeanEstimate,
     tolerance: float,
-    sample: ContrastSample,
+    cells: frozenset[Cell],
 ) -> PointResult:
     """Whether a difference is within a tolerance, by two one-sided tests."""
 
@@ -153,9 +153,7 @@ def _equivalence(
         return None if difference.repeat_values is None else np.abs(difference.repeat_values) < tolerance
 
     effect = difference.shift(tolerance, -1.0) if difference.mean >= 0 else difference.shift(tolerance)
-    return PointResult(
-        contrast.where, own.mean, right, effect, inside, outside, sample.cells, interval, holds, contrast, own
-    )
+    return PointResult(contrast.where, own.mean, right, effect, inside, outside, cells, interval, holds, contrast, own)
 
 
 def compare_with_ends(contrast: BetweenEnds, look: Look) -> PointResult:

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.claims.combine import combine
+from harness.claims.combine import count_as_one
+from harness.claims.contrasts import leaves_of
 from harness.claims.design import Sequential
-from harness.claims.kinds.at_least import _as_one_point
-from harness.claims.results import Part, PartResult, PointResult, point
+from harness.claims.results import Part, PartResult
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import Estimate
-from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
+from tests.claims.judged import PARSE, combined, declared_by, evidence_of, judge, judge_one, parts_of, point_result
 
 AXES = ("bound", "p", "epsilon")
 
@@ -69,7 +69,7 @@ def test_a_single_claim_may_be_counted_and_its_test_is_named() -> None:
     result = judge(claim(1, [1.0]), evidence)
     (alone,) = parts_of(claim(1, [1.0])["of"][0], evidence)
     assert result.outcome == "reproduced"
-    assert result.test == f"each claim by itself: {alone.judge(evidence, Part(0, 1, 0.025)).test}"
+    assert result.test == f"each claim by itself: {judge_one(alone, evidence, Part(0, 1, 0.025)).test}"
 
 
 def test_a_panel_counts_whole() -> None:
@@ -144,12 +144,12 @@ def test_a_claim_is_counted_whole_where_it_lists_several_names() -> None:
 
 
 def test_a_tolerance_is_doubled_in_each() -> None:
-    widened = PARSE(claim(2, [1.0, 2.0], margin=0.01)).relax()
-    assert widened is not None
-    text, relaxed = widened
-    assert text == "a margin of 0.02 in place of 0.01"
-    assert [one.margin for one in relaxed.of] == [0.02]
-    assert PARSE(claim(2, [1.0, 2.0])).relax() is None
+    evidence = evidence_of(table_of({1.0: UP, 2.0: UP}), axes=AXES)
+    (widened,) = parts_of(claim(2, [1.0, 2.0], margin=0.01), evidence)
+    assert widened.doubled_tolerance() == "a margin of 0.02 in place of 0.01"
+    leaves = [leaf for node in widened.contrasts(evidence).of for leaf in leaves_of(node)]
+    assert {(leaf.line, leaf.doubled) for leaf in leaves} == {(0.01, 0.02)}
+    assert PARSE(claim(2, [1.0, 2.0])).doubled_tolerance() is None
 
 
 def test_repeats_go_to_the_place_that_decides_the_panel_that_is_missing() -> None:
@@ -158,7 +158,7 @@ def test_repeats_go_to_the_place_that_decides_the_panel_that_is_missing() -> Non
     frame.loc[(frame["bound"] == 2.0) & (frame["p"] == 0.1), "value"] += 0.03 * (-1.0) ** frame["repeat"]
     evidence = evidence_of(frame, Sequential(), AXES)
     (part,) = parts_of(claim(2, [1.0, 2.0, 3.0]), evidence)
-    result = part.judge(evidence, Part(0, 1, 0.025))
+    result = judge_one(part, evidence, Part(0, 1, 0.025))
     assert result.outcome == "inconclusive"
     needs = allocate_repeats([result], 0.05, 40)
     assert {tuple(sorted(dict(where).items())) for (_, where), _ in needs} == {
@@ -228,10 +228,10 @@ def test_a_claim_of_several_names_fails_at_the_level_over_their_number_and_holds
     for look, bound in zip(judge(counted, evidence).point_results, (1.0, 2.0, 3.0), strict=True):
         at = {"p": [0.1, 0.9], "bound": [bound]}
         parts = parts_of({**counted["of"][0], "at": at}, evidence)
-        alone = [part.judge(evidence, Part(0, 1, 0.025)) for part in parts]
+        alone = [judge_one(part, evidence, Part(0, 1, 0.025)) for part in parts]
         assert len(alone) == 2
-        assert look.point.p_support == max(one.support for one in alone)
-        assert look.point.p_oppose == pytest.approx(min(1.0, 2 * min(one.oppose for one in alone)))
+        assert look.support == max(one.support for one in alone)
+        assert look.oppose == pytest.approx(min(1.0, 2 * min(one.oppose for one in alone)))
 
 
 def test_where_some_place_is_enough_for_one_of_its_names_nothing_is_said_of_single_repeats() -> None:
@@ -270,10 +270,10 @@ def test_claims_that_list_no_names_are_counted_once_each() -> None:
 
 def test_of_a_claim_that_is_shown_neither_way_the_part_farthest_from_holding_is_shown() -> None:
     def part(support: float, oppose: float, effect: float) -> PartResult:
-        result = point(0, {}, 0.0, 0.0, Estimate(effect, 0.1, 9.0, 10), None, support, oppose)
-        return combine(([PointResult(result, Estimate(), frozenset())], "all"), Part(0, 1, 0.025), "")
+        result = point_result(support, oppose, Estimate(effect, 0.1, 9.0, 10))
+        return combined([result], "all", Part(0, 1, 0.025))
 
     for parts in ([part(0.3, 0.7, 0.1), part(1.0, 0.9, -0.1)], [part(0.3, 0.1, -0.2), part(1.0, 0.9, -0.1)]):
-        look = _as_one_point(parts)
-        assert (look.point.p_support, look.point.p_oppose) == (1.0, pytest.approx(min(1.0, 2 * parts[0].oppose)))
-        assert look.point.effect == (-0.1 if look.point.p_oppose == 1 else -0.2)
+        look = count_as_one(parts)
+        assert (look.support, look.oppose) == (1.0, pytest.approx(min(1.0, 2 * parts[0].oppose)))
+        assert look.effect.mean == (-0.1 if look.oppose == 1 else -0.2)

@@ -11,7 +11,7 @@ from harness.claims.design import Sequential
 from harness.claims.results import Part
 from harness.claims.sequential import allocate_repeats
 from harness.metrics.metric import METRICS, source_of
-from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
+from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, parts_of
 
 BOUND = 0.3
 
@@ -68,7 +68,7 @@ def test_where_neither_end_can_tell_no_more_repeats_are_asked_for(high: float, a
     table = table_of(n=8, by=0.03, held_out_advantage=0.2, max_advantage=high)
     evidence = evidence_of(table, Sequential())
     (part,) = parts_of(claim("<="), evidence)
-    result = part.judge(evidence, Part(0, 1, 0.025))
+    result = judge_one(part, evidence, Part(0, 1, 0.025))
     assert result.outcome == "inconclusive"
     assert bool(allocate_repeats([result], 0.05, 8, 400, only_likely=True)) == asked
 

@@ -12,6 +12,7 @@ import pytest
 from harness.claims.design import Bounded, Series, Summarised
 from harness.claims.evidence import ArmFacts, Measurements
 from harness.claims.operands import MetricSeries
+from harness.claims.samples import Samples
 from harness.claims.series import Numbers, TableFacts, means, series_of
 from harness.coordinates import place
 from harness.errors import HarnessError
@@ -47,16 +48,16 @@ def test_a_series_times_a_number_is_that_of_its_values_errors_and_range() -> Non
 def test_what_is_relative_to_the_model_without_noise_stands_on_that_one_too() -> None:
     loss, advantage = MetricSeries("accuracy_loss_test", "a"), MetricSeries("advantage", "a", "x")
     noisy, clear = ("a", place({"epsilon": 2.0})), ("a", place({"epsilon": math.inf}))
-    assert evidence().cells([advantage], {"epsilon": 2.0}) == {noisy}
-    assert evidence().cells([loss], {"epsilon": 2.0}) == {noisy, clear}
+    assert Samples(evidence()).cells([advantage], {"epsilon": 2.0}) == {noisy}
+    assert Samples(evidence()).cells([loss], {"epsilon": 2.0}) == {noisy, clear}
     difference = MetricSeries("advantage", "a", "x", minus="accuracy_loss_test")
-    assert evidence().cells([difference], {"epsilon": 2.0}) == {noisy, clear}
+    assert Samples(evidence()).cells([difference], {"epsilon": 2.0}) == {noisy, clear}
 
 
 def test_a_mean_over_an_axis_is_that_of_its_values() -> None:
     of = MetricSeries("advantage", "a", "x", mean_over=("epsilon",), times=2.0)
-    assert evidence().series(of, {}).values == pytest.approx(2 * (0.375 + 0.1 * np.arange(4)))
-    assert evidence().cells([of], {}) == {("a", place({"epsilon": epsilon})) for epsilon in (1.0, 2.0)}
+    assert Samples(evidence()).series(of, {}).values == pytest.approx(2 * (0.375 + 0.1 * np.arange(4)))
+    assert Samples(evidence()).cells([of], {}) == {("a", place({"epsilon": epsilon})) for epsilon in (1.0, 2.0)}
 
 
 def test_a_count_is_of_its_arm_and_its_name() -> None:
@@ -70,7 +71,7 @@ def test_bets_on_a_metric_of_which_no_range_is_known_say_nothing() -> None:
     rows = [("a", "", metric, 1.0, repeat, 0.9) for metric in ("loss", "accuracy_test") for repeat in range(12)]
     frame = pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value"]).assign(stderr=0.0)
     known, unknown = (
-        evidence_of(frame, Bounded()).mean(MetricSeries(metric, "a"), {"epsilon": 1.0})
+        Samples(evidence_of(frame)).of_curve(MetricSeries(metric, "a"), {"epsilon": 1.0}).mean(Bounded(), None)
         for metric in ("accuracy_test", "loss")
     )
     assert known.p_above(0.1) < 0.001

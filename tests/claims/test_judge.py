@@ -11,9 +11,10 @@ from pydantic import ValidationError
 from scipy import stats
 
 from harness.claims.combine import combine_alternatives
+from harness.claims.contrasts import Contrast, leaves_of
 from harness.claims.design import Bounded, Sequential
-from harness.claims.judge import compare_equivalence
-from harness.claims.results import Part, PartResult, PointResult, point
+from harness.claims.operands import MetricSeries, Number
+from harness.claims.results import Part, PartResult, PointResult
 from harness.claims.statistics import (
     Estimate,
     SequentialEstimate,
@@ -22,11 +23,12 @@ from harness.claims.statistics import (
     estimate,
     repeats_needed,
 )
+from harness.claims.testing import compare_equivalence
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.privacy.accounting import to_replace_one
 from harness.verdicts.basis import combined_outcome
-from tests.claims.judged import PARSE, evidence_of, judge, parts_of
+from tests.claims.judged import PARSE, evidence_of, judge, judge_one, parts_of, point_result, with_bounds
 
 GRID = (0.1, 1.0, 10.0)
 
@@ -118,7 +120,7 @@ def test_bounds_are_held_broken_or_undecided_and_corrected_for_adjacency() -> No
     frame = table({"a/x/advantage": (0.3, middle, 0.1)}, sd=0.01)
     centre = frame["epsilon"] == 1.0
     frame.loc[centre, "value"] += middle - frame.loc[centre, "value"].mean()
-    points = verdict(compare(">", {"formula": "humphries"}, "some"), frame).points
+    points = with_bounds(verdict(compare(">", {"formula": "humphries"}, "some"), frame), frame)
     assert [p.bound_status for p in points] == ["broken", "undecided", "held"]
     assert points[0].bound_corrected == pytest.approx(np.tanh(0.1), abs=1e-4)
     assert points[1].bound_corrected_status == "held"
@@ -291,7 +293,7 @@ def test_one_epsilon_against_the_bound_there() -> None:
     result = verdict(claim, frame)
     assert result.outcome == "reproduced"
     assert [p.epsilon for p in result.points] == [1.0]
-    point = result.points[0]
+    (point,) = with_bounds(result, frame)
     assert point.bound == pytest.approx(float(FORMULAS["humphries"].value({"epsilon": 1.0, "delta": 1e-5})))
     epsilon, delta = to_replace_one(1.0, 1e-5)
     assert point.bound_corrected == pytest.approx(
@@ -489,9 +491,9 @@ def test_too_few_repeats_at_one_point_do_not_keep_another_from_deciding() -> Non
     frame = table({"a/x/advantage": (0.5, 0.1, 0.5)}, repeats=8)
     short = frame[(frame["epsilon"] == 1.0) | (frame["repeat"] < 3)]
     (part,) = parts_of(compare(">", {"value": 0.2}), evidence_of(short))
-    assert part.judge(evidence_of(short), Part(0, 1, 0.025, 6)).outcome == "violated"
+    assert judge_one(part, evidence_of(short), Part(0, 1, 0.025, 6)).outcome == "violated"
     short = frame[(frame["epsilon"] != 1.0) | (frame["repeat"] < 3)]
-    result = part.judge(evidence_of(short), Part(0, 1, 0.025, 6))
+    result = judge_one(part, evidence_of(short), Part(0, 1, 0.025, 6))
     assert (result.outcome, result.oppose) == ("inconclusive", 1.0)
     assert result.reason.startswith("3 repeats decide nothing, 6 may; so far at epsilon 1: 0.08")
 
@@ -511,27 +513,27 @@ def test_an_equivalence_by_hand(mean: float) -> None:
     """Both one-sided tests support it; twice the smaller of the others opposes it; its interval is what the difference's
     ends leave of the tolerance."""
     result = Estimate(mean, 0.02, 9.0, 10)
-    look = compare_equivalence(0, {"epsilon": 1.0}, mean, 0.0, result, 0.1, frozenset())
+    contrast = Contrast(MetricSeries("advantage", "a", "x"), Number(value=0.0), {"epsilon": 1.0}, "within", 0.1)
+    look = compare_equivalence(contrast, result, 0.0, result, 0.1, frozenset())
 
     def tail(from_: float) -> float:
         return float(stats.t.sf(from_ / 0.02, 9))
 
-    assert look.point.p_support == pytest.approx(max(tail(mean + 0.1), tail(0.1 - mean)))
-    assert look.point.p_oppose == pytest.approx(min(1.0, 2 * min(tail(mean - 0.1), tail(-0.1 - mean))))
+    assert look.support == pytest.approx(max(tail(mean + 0.1), tail(0.1 - mean)))
+    assert look.oppose == pytest.approx(min(1.0, 2 * min(tail(mean - 0.1), tail(-0.1 - mean))))
     low, high = result.interval()
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    assert look.point.low == pytest.approx(0.1 - max(abs(low), abs(high)))
-    assert look.point.high == pytest.approx(0.1 - nearest)
-    assert look.point.effect == pytest.approx(0.1 - abs(mean))
+    assert look.interval[0] == pytest.approx(0.1 - max(abs(low), abs(high)))
+    assert look.interval[1] == pytest.approx(0.1 - nearest)
+    assert look.effect.mean == pytest.approx(0.1 - abs(mean))
 
 
 def test_p_values_of_alternatives_end_at_one() -> None:
     def look(p: float) -> PointResult:
-        result = Estimate(0.1, 0.1, 9.0, 10)
-        return PointResult(point(0, {}, 0.0, 0.0, result, None, p, 0.5), result, frozenset())
+        return point_result(p, 0.5, Estimate(0.1, 0.1, 9.0, 10))
 
-    assert combine_alternatives([look(0.7), look(0.9)]).point.p_support == 1.0
-    assert combine_alternatives([look(0.2), look(0.9)]).point.p_support == pytest.approx(0.4)
+    assert combine_alternatives([look(0.7), look(0.9)]).support == 1.0
+    assert combine_alternatives([look(0.2), look(0.9)]).support == pytest.approx(0.4)
 
 
 def test_repeats_that_are_too_few_support_nothing() -> None:
@@ -550,15 +552,16 @@ def test_a_bet_may_be_won_with_one_repeat() -> None:
     evidence = evidence_of(frame, Bounded())
     claim = {"kind": "compare", "left": left, "relation": "<=", "right": {"value": 0.005}, "at": [0.1]}
     (part,) = parts_of(claim, evidence)
-    assert part.judge(evidence, Part(0, 1, 0.025, Bounded.fewest)).outcome == "violated"
-    assert part.judge(evidence, Part(0, 1, 0.025, 2)).outcome == "inconclusive"
+    assert judge_one(part, evidence, Part(0, 1, 0.025, Bounded.fewest)).outcome == "violated"
+    assert judge_one(part, evidence, Part(0, 1, 0.025, 2)).outcome == "inconclusive"
 
 
 def test_what_is_compared_with_a_formula_that_is_no_bound_at_its_epsilon_is_not_set_beside_it() -> None:
     frame = table({"a/x/advantage": 0.2})
-    there = verdict(compare("<=", {"formula": "humphries"}), frame).points
+    there = with_bounds(verdict(compare("<=", {"formula": "humphries"}), frame), frame)
     assert all(p.bound is not None for p in there)
-    elsewhere = verdict(compare("<=", {"formula": "humphries", "given": {"epsilon": 1.0}}), frame).points
+    given = compare("<=", {"formula": "humphries", "given": {"epsilon": 1.0}})
+    elsewhere = with_bounds(verdict(given, frame), frame)
     assert all(p.bound is None for p in elsewhere)
 
 
@@ -589,15 +592,15 @@ def test_each_look_at_one_curve_by_hand(off: float) -> None:
     for look, (own, *ends) in zip(looks, enclosed, strict=True):
         low, high = sorted(ends, key=lambda end: value[end].mean())
         above, below = (difference(estimate(value[own]), estimate(value[end])) for end in (low, high))
-        assert look.point.p_support == pytest.approx(max(above.p_above(-tolerance), below.p_below(tolerance)))
+        assert look.support == pytest.approx(max(above.p_above(-tolerance), below.p_below(tolerance)))
         outside = min(above.p_below(-tolerance), below.p_above(tolerance))
-        assert look.point.p_oppose == pytest.approx(min(1.0, 2 * outside))
-        assert look.point.effect == pytest.approx(min(tolerance + above.mean, tolerance - below.mean))
+        assert look.oppose == pytest.approx(min(1.0, 2 * outside))
+        assert look.effect.mean == pytest.approx(min(tolerance + above.mean, tolerance - below.mean))
         assert look.holds is not None
         inside = (value[own] >= value[low] - tolerance) & (value[own] <= value[high] + tolerance)
         assert look.holds.tolist() == inside.tolist()
     assert 0 < sum(int(look.holds.sum()) for look in looks if look.holds is not None) < 4 * 8
-    assert (min(look.point.p_oppose for look in looks) < 0.2) == (off > 0)
+    assert (min(look.oppose for look in looks) < 0.2) == (off > 0)
 
 
 def test_one_curve_reads_as_it_is_declared() -> None:
@@ -609,16 +612,19 @@ def test_one_curve_reads_as_it_is_declared() -> None:
 
 
 def test_tolerances_are_doubled_one_and_all() -> None:
-    curve = PARSE({"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.01})
-    left = {"metric": "advantage", "arm": "a", "attack": "x"}
-    close = PARSE({"kind": "close", "left": left, "right": {"value": 0.2}, "tolerance": 0.01})
-    table = PARSE({**printed({1.0: 0.3}, 0.01), "rows": [{"of": left, "values": {1.0: 0.3}, "tolerance": 0.05}]})
-    for kind in (curve, close, table):
-        said, wider = kind.relax()
-        assert said == "a tolerance of 0.02 in place of 0.01"
-        assert wider.tolerance == pytest.approx(0.02)
-    assert [entry.tolerance for entry in table.relax()[1].entries()] == [pytest.approx(0.1)]
-    assert [entry.tolerance for entry in PARSE(printed({1.0: 0.3}, 0.01)).relax()[1].entries()] == [0.02]
+    def lines(claim: dict[str, Any]) -> set[tuple[float, float | None]]:
+        evidence = evidence_of(on_one_curve(0.0))
+        (part,) = parts_of(claim, evidence)
+        assert part.doubled_tolerance() == "a tolerance of 0.02 in place of 0.01"
+        return {(leaf.line, leaf.doubled) for node in part.contrasts(evidence).of for leaf in leaves_of(node)}
+
+    of = {"metric": "accuracy_test", "arm": "a"}
+    assert lines({"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.01}) == {
+        (0.01, 0.02)
+    }
+    assert lines({"kind": "close", "left": of, "right": {"value": 0.2}, "tolerance": 0.01}) == {(0.01, 0.02)}
+    rows = [{"of": of, "values": {1.0: 0.3}, "tolerance": 0.05}, {"of": of, "values": {1.0: 0.3, 10.0: 0.3}}]
+    assert lines({"kind": "table", "tolerance": 0.01, "rows": rows}) == {(0.05, 0.1), (0.01, 0.02)}
 
 
 def test_of_several_counts_the_one_farthest_from_what_is_printed_is_shown() -> None:
@@ -657,8 +663,6 @@ def test_where_one_may_look_a_reason_says_after_how_many_repeats_and_how_many_wo
     assert result.outcome == "inconclusive"
     assert (result.why.repeats, result.why.enough) == (8, many)
     assert result.reason.endswith(f" after 8 repeats; about {many} would decide if the effect stays")
-    brief = verdict(claim, evidence_of(frame, Sequential().without_intervals()))
-    assert (brief.why.repeats, brief.why.enough) == (None, None)
 
 
 def test_what_a_claim_waits_for_is_said_in_ten_characters_or_more() -> None:
@@ -678,7 +682,7 @@ def test_what_would_decide_and_what_could_be_found_are_at_the_level_of_a_point_t
         at = frame["epsilon"] == epsilon
         frame.loc[at, "value"] += 0.2 + effect - frame.loc[at, "value"].mean()
     result = verdict(compare(">", {"value": 0.2}, quantifier), frame)
-    effect = next(look.effect for look in result.point_results if look.point is result.deciding)
+    effect = result.point_results[result.place or 0].effect
     needed = repeats_needed(effect, 0.025 / over)
     assert needed is not None
     assert 9 < needed < 10_000
@@ -720,6 +724,6 @@ def test_a_value_may_lie_as_far_beyond_an_end_of_the_curve_as_its_tolerance(lift
     frame["value"] = [at[place] for place in zip(frame["arm"], frame["epsilon"], strict=True)]
     claim = {"kind": "same-curve", "metric": "accuracy_test", "arms": ["a", "b"], "tolerance": 0.25}
     look = verdict(claim, frame).point_results[2]
-    assert look.point.left == 0.5 + lift
+    assert look.left == 0.5 + lift
     assert look.holds is not None
     assert look.holds.tolist() == [inside] * 8

@@ -12,13 +12,14 @@ import pytest
 from scipy import stats
 
 from harness.claims.betting import Stream, bet_on_streams
+from harness.claims.contrasts import leaves_of
 from harness.claims.design import Bounded, Fixed, Series
 from harness.claims.kinds.variance_share import main_effects
 from harness.claims.results import Part
 from harness.claims.statistics import estimate
 from harness.coordinates import place
 from harness.formulas import FORMULAS
-from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
+from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, parts_of
 
 AXES = ("p", "epsilon")
 RATES, EPSILONS = (0.1, 0.3, 0.5, 0.7, 0.9), (1.0, 10.0)
@@ -103,13 +104,13 @@ def test_some_may_be_of_one_axis_and_all_of_another() -> None:
     arms = measured(lambda arm, p, e: 0.5 if arm == "b" else 0.1, ("a", "b"))
     either = {**above, "left": {**OF, "arm": ["a", "b"]}, "right": {"value": 0.3}}
     assert verdict({**either, "for": {"arm": "some"}}, arms).outcome == "reproduced"
-    assert [judge_part.outcome for judge_part in all_parts(either, arms)] == ["violated", "reproduced"]
+    assert [part.outcome for part in all_parts(either, arms)] == ["violated", "reproduced"]
 
 
 def all_parts(expectation: dict[str, Any], frame: pd.DataFrame) -> list[Any]:
     evidence = evidence_of(frame, axes=AXES)
     parts = parts_of(expectation, evidence)
-    return [part.judge(evidence, Part(i, len(parts), 0.025)) for i, part in enumerate(parts)]
+    return [judge_one(part, evidence, Part(i, len(parts), 0.025)) for i, part in enumerate(parts)]
 
 
 @pytest.mark.parametrize(
@@ -386,7 +387,7 @@ def test_bets_on_a_correlation_are_within_its_range(side: str, sign: float, limi
     assert np.abs(ranks).max() <= 1.0 + 1e-12
     every = bet_on_streams([Stream(ranks, np.full(len(ranks), -1.0), np.full(len(ranks), 1.0))])
     towards, against = every.p_above(sign * limit), every.p_below(sign * limit)
-    assert (answer.point.p_support, answer.point.p_oppose) == (pytest.approx(towards), pytest.approx(against))
+    assert (answer.support, answer.oppose) == (pytest.approx(towards), pytest.approx(against))
     assert 0 < min(towards, against) < 0.9
 
 
@@ -402,11 +403,11 @@ def test_bets_on_a_plain_correlation_are_within_its_range(limit: float) -> None:
     claim = {"kind": "correlation", "left": OF, "right": {"metric": "accuracy_test"}, "above": limit}
     answer = judge(claim, evidence_of(frame, Bounded())).point_results[0]
     every = bet_on_streams([Stream(answer.effect.repeat_values + limit, np.full(12, -1.0), np.full(12, 1.0))])
-    assert (answer.point.p_support, answer.point.p_oppose) == (
+    assert (answer.support, answer.oppose) == (
         pytest.approx(every.p_above(limit)),
         pytest.approx(every.p_below(limit)),
     )
-    assert min(answer.point.p_support, answer.point.p_oppose) < 0.9
+    assert min(answer.support, answer.oppose) < 0.9
 
 
 def test_along_epsilon_the_model_without_noise_is_left_out_unless_it_is_asked_for() -> None:
@@ -427,13 +428,16 @@ def test_margins_that_make_a_comparison_easier_are_doubled_in_each_of_an_any_of_
     def of(relation: str, margin: float) -> dict[str, Any]:
         return {"left": OF, "relation": relation, "right": {"value": 0.2}, "margin": margin}
 
-    def relaxed(*sides: dict[str, Any]) -> Any:
-        return PARSE({"kind": "any-of", "of": list(sides)}).relax()
+    def doubled(*sides: dict[str, Any]) -> tuple[str | None, list[float | None]]:
+        evidence = evidence_of(HUMP, axes=AXES)
+        (part,) = parts_of({"kind": "any-of", "of": list(sides), "at": {"epsilon": [1.0], "p": [0.5]}}, evidence)
+        (either,) = part.contrasts(evidence).of
+        return part.doubled_tolerance(), [leaf.doubled for leaf in leaves_of(either)]
 
-    assert relaxed(of(">", 0.0), of("<", -0.1), of(">=", 0.1)) is None
-    said, wider = relaxed(of(">", -0.1), of("<", -0.1), of("<=", 0.2))
+    assert doubled(of(">", 0.0), of("<", -0.1), of(">=", 0.1)) == (None, [None, None, None])
+    said, lines = doubled(of(">", -0.1), of("<", -0.1), of("<=", 0.2))
     assert said == "a margin of -0.2 in place of -0.1 and a margin of 0.4 in place of 0.2"
-    assert [one.margin for one in wider.of] == [-0.2, -0.1, 0.4]
+    assert lines == [-0.2, None, 0.4]
 
 
 def test_a_comparison_of_an_any_of_is_of_one_name_alone() -> None:
@@ -479,8 +483,8 @@ def test_a_bend_by_hand_in_each_repeat() -> None:
         (look,) = verdict(kind, frame).point_results
         line = (1 - share) * value[0.1] + share * value[0.9]
         above = value[0.3] - line - 0.01
-        assert (look.point.left, look.point.right) == pytest.approx((value[0.3].mean(), line.mean()))
-        assert look.point.p_support == pytest.approx(estimate(above).p_above(0))
+        assert (look.left, look.right) == pytest.approx((value[0.3].mean(), line.mean()))
+        assert look.support == pytest.approx(estimate(above).p_above(0))
         assert look.holds.tolist() == (above > 0).tolist()
         assert 0 < look.holds.sum() < len(above)
 
@@ -522,15 +526,15 @@ def test_a_peak_by_hand() -> None:
         gaps = [value[peak] - value[end] - 0.02 for end in (0.1, 0.9)]
         sides = [estimate(gap) for gap in gaps]
         weak = max(sides, key=lambda side: side.p_above(0))
-        assert look.point.p_support == pytest.approx(weak.p_above(0))
-        assert look.point.effect == pytest.approx(weak.mean)
-        assert look.point.p_oppose == pytest.approx(min(1.0, 2 * min(side.p_below(0) for side in sides)))
+        assert look.support == pytest.approx(weak.p_above(0))
+        assert look.effect.mean == pytest.approx(weak.mean)
+        assert look.oppose == pytest.approx(min(1.0, 2 * min(side.p_below(0) for side in sides)))
         assert look.holds.tolist() == ((gaps[0] > 0) & (gaps[1] > 0)).tolist()
         peaks[peak] = look
     (either,) = verdict({**kind, "peak": None}, frame).point_results
-    assert either.point.p_support == pytest.approx(min(1.0, 3 * min(look.point.p_support for look in peaks.values())))
-    assert either.point.p_oppose == max(look.point.p_oppose for look in peaks.values())
-    assert min(look.point.p_oppose for look in peaks.values()) < 1.0
+    assert either.support == pytest.approx(min(1.0, 3 * min(look.support for look in peaks.values())))
+    assert either.oppose == max(look.oppose for look in peaks.values())
+    assert min(look.oppose for look in peaks.values()) < 1.0
     flat = measured(lambda _, p, e: 0.5 if p == 0.5 else 0.2)
     assert {point.p_oppose for point in verdict({**kind, "peak": 0.5}, flat).points} == {1.0}
 

@@ -12,7 +12,7 @@ from harness.claims.design import Bounded, Sequential
 from harness.claims.results import Part, PartResult
 from harness.claims.sequential import allocate_repeats
 from harness.claims.statistics import SequentialEstimate
-from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
+from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, parts_of
 
 SIZES = (2811.0, 2674.0, 3038.0)
 
@@ -70,7 +70,7 @@ def test_owner_sets_are_numbered_as_they_are_drawn_first() -> None:
     """Later ones do not move the level of earlier ones, so what a look decides stays decided."""
     evidence = evidence_of(table_of(DRAWN, HIGH))
     assert evidence.owner_sets("a") == [2811.0, 2674.0, 3038.0]
-    assert evidence.take_first(4).owner_sets("a") == [2811.0, 2674.0]
+    assert evidence.owner_sets("a", 4) == [2811.0, 2674.0]
     assert evidence.owner_sets("b") == []
     # The second is tested at a sixth of the level.
     frame = table_of([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1], {0: 0.2, 1: 0.9})
@@ -92,7 +92,7 @@ def test_an_owner_set_drawn_once_says_nothing_and_one_drawn_twice_may() -> None:
 def test_where_each_is_drawn_once_all_repeats_count_as_the_first_owner_set() -> None:
     evidence = evidence_of(table_of([0, 1, 2], dict.fromkeys(range(3), 0.9)))
     judged = [
-        parts_of(claim({"value": 0.8}, some=some), evidence)[0].judge(evidence, Part(0, 1, 0.025, 2)).points[0]
+        judge_one(parts_of(claim({"value": 0.8}, some=some), evidence)[0], evidence, Part(0, 1, 0.025, 2)).points[0]
         for some in (True, False)
     ]
     assert judged[1].p_support < 0.5
@@ -103,7 +103,7 @@ def test_one_that_is_drawn_as_often_as_a_verdict_needs_decides_and_one_drawn_les
     def judged(drawn: list[int]) -> PartResult:
         evidence = evidence_of(table_of(drawn, {0: 0.9, 1: 0.9}))
         (part,) = parts_of(claim({"value": 0.5}), evidence)
-        return part.judge(evidence, Part(0, 1, 0.025, fewest=6))  # type: ignore[no-any-return]
+        return judge_one(part, evidence, Part(0, 1, 0.025, fewest=6))
 
     result = judged([0] * 5 + [1] * 6)
     assert (result.outcome, result.points[0].at) == ("reproduced", {"owner_set": 2674.0})
@@ -115,7 +115,7 @@ def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:
     frame = table_of(drawn, {0: 0.2, 1: 0.82}, by=0.06)
     evidence = evidence_of(frame, Sequential())
     (part,) = parts_of(claim({"value": 0.8}), evidence)
-    result = part.judge(evidence, Part(0, 1, 0.025))
+    result = judge_one(part, evidence, Part(0, 1, 0.025))
     assert result.outcome == "inconclusive"
     ((cell, target),) = allocate_repeats([result], 0.05, 40).items()
     assert cell[0][0] == "a"
@@ -154,7 +154,7 @@ def test_of_owner_sets_that_show_nothing_the_largest_effect_is_shown_with_a_p_va
     evidence = evidence_of(table_of([0, 1, 2] * 6, {0: 0.2, 1: 0.6, 2: 0.4}))
     for least, fewest in ((0.8, 2), (0.1, 7)):  # each is below; or each is above, in fewer repeats than may decide
         (part,) = parts_of(claim({"value": least}), evidence)
-        result = part.judge(evidence, Part(0, 1, 0.025, fewest))
+        result = judge_one(part, evidence, Part(0, 1, 0.025, fewest))
         (point,) = result.points
         assert point.at == {"owner_set": SIZES[1]}
         assert (point.p_support, point.p_oppose, result.support) == (1.0, 1.0, 1.0)

@@ -23,16 +23,14 @@ from harness.claims.anytime import (
 )
 from harness.claims.betting import BettingMean, Stream, bet_on_streams
 from harness.claims.design import Bounded, Sequential, Series
-from harness.claims.reasons import reason_in_words
-from harness.claims.results import PartResult, PointResult
+from harness.claims.results import PartResult
 from harness.claims.sequential import _is_on_deciding_side, _Rule
 from harness.claims.statistics import FEWEST, Estimate, detectable_effect, estimate, moments, repeats_needed
-from harness.claims.verdict import Point
 from harness.formulas import FORMULAS
 from harness.metrics.exposure import EVERY, exposure
 from harness.metrics.membership import FPR_LEVELS, advantage
 from harness.metrics.value import average
-from tests.claims.judged import DELTA, judge, log_martingale
+from tests.claims.judged import DELTA, judge, log_martingale, point_result, with_bounds
 
 BOUND = FORMULAS["humphries"].value({"epsilon": 1.0, "delta": DELTA})
 SERIES = st.integers(0, 10_000).map(lambda seed: np.random.default_rng(seed).gamma(2.0, 0.1, 6 + seed % 20))
@@ -207,17 +205,16 @@ def test_repeats_needed_and_the_detectable_effect_in_closed_form() -> None:
 
 
 def test_a_part_that_is_not_run_speaks_neither_way() -> None:
-    result = PartResult("not run", reason_in_words("left out"))
+    result = PartResult("not run")
     assert (result.support, result.oppose, result.attacks) == (1.0, 1.0, {})
 
 
 def test_levels_are_shared_among_points_and_parts() -> None:
-    nothing = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
-    two = tuple(PointResult(nothing, Estimate(), frozenset()) for _ in range(2))
+    two = tuple(point_result(repeats=9) for _ in range(2))
     rule = _Rule(0.025, 3, 40, 40)
-    every = rule._levels(PartResult("inconclusive", reason_in_words(""), point_results=two))
+    every = rule._levels(PartResult("inconclusive", two))
     assert every == pytest.approx((0.025, 0.025 / 6))  # each point to support, one of six to oppose
-    some = rule._levels(PartResult("inconclusive", reason_in_words(""), point_results=two, quantifier="some"))
+    some = rule._levels(PartResult("inconclusive", two, quantifier="some"))
     assert some == pytest.approx((0.025 / 3, 0.025 / 2))
     assert not rule.only_likely
 
@@ -284,36 +281,27 @@ def test_a_bound_is_held_at_the_level_of_one_side() -> None:
             "right": {"formula": "humphries"},
             "margin": 0.4 - BOUND,
         }
-        (point,) = judge(claim, table).points
+        (point,) = with_bounds(judge(claim, table), table)
         assert point.right == pytest.approx(0.4)
         assert point.bound == pytest.approx(BOUND)
-        held = judge({**claim, "margin": 0.0}, frame({("a", 1.0): BOUND - distance * error + values})).points[0]
+        below, beyond = (frame({("a", 1.0): BOUND + sign * distance * error + values}) for sign in (-1, 1))
+        (held,) = with_bounds(judge({**claim, "margin": 0.0}, below), below)
         assert held.bound_status == expected
-        above = judge({**claim, "margin": 0.0}, frame({("a", 1.0): BOUND + distance * error + values})).points[0]
+        (above,) = with_bounds(judge({**claim, "margin": 0.0}, beyond), beyond)
         assert above.bound_status == {"held": "broken"}.get(expected, expected)
 
 
 def test_rounds_for_a_better_basis_are_of_half_as_many_more() -> None:
     rule = _Rule(0.025, 1, 40, 120, only_likely=True)
     for repeats, expected in ((6, 9), (7, 11), (8, 12)):
-        point = Point(
-            expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=repeats
-        )
-        look = PointResult(point, Estimate(), frozenset())
-        assert rule.next_look(look, PartResult("inconclusive", reason_in_words(""), point_results=(look,))) == expected
+        look = point_result(repeats=repeats)
+        assert rule.next_look(look, PartResult("inconclusive", (look,))) == expected
 
 
 def test_a_point_without_effect_turns_nothing() -> None:
-    zero = Point(expectation=0, left=0, right=0, effect=0, low=None, high=None, p_support=1, p_oppose=1, repeats=9)
     for quantifier in ("all", "some"):
-        assert not _is_on_deciding_side(
-            PointResult(zero, Estimate(), frozenset()),
-            PartResult("inconclusive", reason_in_words(""), quantifier=quantifier),
-        )
-    against = zero.model_copy(update={"effect": -0.1})
-    assert _is_on_deciding_side(
-        PointResult(against, Estimate(), frozenset()), PartResult("inconclusive", reason_in_words(""))
-    )
+        assert not _is_on_deciding_side(point_result(), PartResult("inconclusive", quantifier=quantifier))
+    assert _is_on_deciding_side(point_result(effect=Estimate(-0.1)), PartResult("inconclusive"))
 
 
 def test_grid_points_that_the_profile_does_not_run_are_named() -> None:

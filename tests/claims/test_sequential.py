@@ -19,7 +19,6 @@ from scipy import integrate, stats
 from benchmarks.afresh import replayed
 from harness.claims.anytime import PRIOR_PRECISION, t_mixture_cs
 from harness.claims.design import DESIGNS, Sequential, design_of
-from harness.claims.reasons import reason_in_words
 from harness.claims.results import PartResult
 from harness.claims.sequential import CEILING, PILOT, cells_used, first_deciding_look, is_decided, next_look
 from harness.claims.sequential import allocate_repeats as wanted_cells
@@ -33,7 +32,7 @@ from harness.spec.profile import Profile, scale
 from harness.verdicts import measured
 from harness.verdicts.check import judge_spec
 from harness.verdicts.measured import repeats_wanted
-from tests.claims.judged import PARSE, TableEvidence, judge, log_martingale, plain
+from tests.claims.judged import PARSE, TableEvidence, judge, log_martingale, look_at, plain
 from tests.claims.judged import evidence_of as judged_evidence
 from tests.conftest import SMALL_SPEC, run_cli
 
@@ -162,13 +161,13 @@ def evidence_of(values: dict[tuple[str, float], Any]) -> TableEvidence:
 
 def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
     evidence = evidence_of({("a", 1.0): noisy(0.5, 40)})
-    findings, stopped = first_deciding_look(partial(judged, above(0.4)), evidence)
+    findings, stopped = first_deciding_look(partial(judged, above(0.4)), look_at(evidence))
     assert findings[0].outcome == "reproduced"
     assert stopped is not None
     assert FEWEST <= stopped < 20
     assert findings[0].points[0].repeats == stopped
     for n in range(2, 41):  # the search by halves finds what a look after every repeat finds
-        assert is_decided(judged(above(0.4), evidence.take_first(n))) == (n >= stopped)
+        assert is_decided(judged(above(0.4), look_at(evidence).take_first(n))) == (n >= stopped)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +181,7 @@ def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
 )
 def test_quantifiers_stop_with_the_right_verdict(quantifier: str, means: tuple[float, ...], outcome: str) -> None:
     evidence = evidence_of({("a", float(i)): noisy(mean, 40, i) for i, mean in enumerate(means)})
-    findings, stopped = first_deciding_look(partial(judged, above(0.35, quantifier)), evidence)
+    findings, stopped = first_deciding_look(partial(judged, above(0.35, quantifier)), look_at(evidence))
     assert findings[0].outcome == outcome
     assert stopped is not None
     assert stopped < 20
@@ -215,7 +214,7 @@ def test_repeats_go_where_an_open_claim_needs_them() -> None:
 
 
 def test_a_claim_with_a_part_that_is_not_run_asks_only_where_it_may_fail() -> None:
-    left_out = PartResult("not run", reason_in_words("the profile leaves it out"), (), None, "none", "none")
+    left_out = PartResult("not run")
 
     def needs(*values: Any) -> dict[Any, int]:
         evidence = evidence_of({("a", float(i + 1)): v for i, v in enumerate(values)})
@@ -592,7 +591,7 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
 
 def test_what_counts_as_decided() -> None:
     def of(*outcomes: str) -> bool:
-        return is_decided([PartResult(o, reason_in_words("")) for o in outcomes])  # type: ignore[arg-type]
+        return is_decided([PartResult(o) for o in outcomes])  # type: ignore[arg-type]
 
     assert of("violated", "inconclusive")
     assert of("reproduced", "not run")
@@ -658,7 +657,7 @@ def test_levels_of_several_parts_for_some_point() -> None:
     finding = judge(above(0.4, "some"), evidence, 0.05, 0, 2)
     assert 0.0125 < finding.points[0].p_oppose < 0.025
     assert wanted([finding], 0.05, 40) == {("a", 2.0): 13}
-    open_ = PartResult("inconclusive", reason_in_words(""), finding.points, None, "", "", finding.point_results, "some")
+    open_ = PartResult("inconclusive", finding.point_results, quantifier="some")
     assert set(wanted([open_, open_], 0.05, 40)) == {("a", 1.0), ("a", 2.0)}
 
 
@@ -666,12 +665,7 @@ def test_models_that_a_verdict_stands_on() -> None:
     evidence = evidence_of({("a", 1.0): noisy(0.5, 12), ("a", 2.0): noisy(0.5, 7), ("b", 2.0): noisy(0.3, 9, 1)})
     result = [*judged(above(0.4), evidence), *judged(above(0.0, arm="b"), evidence)]
     assert cells_used(result) == (12 + 7 + 7, 3)
-    nobody = [
-        replace(
-            f, point_results=tuple(replace(k, point=k.point.model_copy(update={"repeats": 0})) for k in f.point_results)
-        )
-        for f in result
-    ]
+    nobody = [replace(f, point_results=tuple(replace(k, counted=0) for k in f.point_results)) for f in result]
     assert cells_used(nobody) == (0, 3)
 
 

@@ -11,24 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.claims.combine import combine, needed_points
+from harness.claims.contrasts import needed_points
 from harness.claims.design import Sequential
-from harness.claims.reasons import reason_in_words
 from harness.claims.results import Part, PartResult, PointResult, not_run
 from harness.claims.sequential import allocate_repeats
-from harness.claims.statistics import Estimate
-from harness.claims.verdict import Point
-from tests.claims.judged import PARSE, evidence_of, judge, plain
+from tests.claims.judged import PARSE, combined, evidence_of, judge, plain, point_result
 
 OF = {"metric": "advantage", "arm": "a", "attack": "x"}
 P_VALUES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
 
 
 def look(support: float, oppose: float) -> PointResult:
-    result = Point(
-        expectation=0, left=0, right=0, effect=0, low=0, high=0, p_support=support, p_oppose=oppose, repeats=9
-    )
-    return PointResult(result, Estimate(), frozenset())
+    return point_result(support, oppose, repeats=9)
 
 
 def table_of(values: dict[float, Any]) -> pd.DataFrame:
@@ -79,38 +73,38 @@ def test_the_reason_says_how_many_and_shows_the_one_that_decides() -> None:
     said = "partial conjunction: 18 of 20 points at alpha/2 over 3; to oppose, 3 of them at alpha/2 over"
     assert verdict(2).correction == f"{said} 18"
     looks = [look(0.0, 1.0)] * 20
-    assert combine((looks, "share"), Part(0, 2, 0.025), "", 0.9).correction == f"{said} 36"
+    assert combined(looks, "share", Part(0, 2, 0.025), 0.9).correction == f"{said} 36"
 
 
 @pytest.mark.parametrize("quantifier", ["all", "some"])
 @pytest.mark.parametrize("pair", [(0.0, 1.0), (1.0, 0.0), (0.5, 0.5)])
 def test_of_points_that_are_alike_the_first_decides(quantifier: Any, pair: tuple[float, float]) -> None:
     looks = [look(*pair) for _ in range(3)]
-    assert combine((looks, quantifier), Part(0, 1, 0.025), "").deciding is looks[0].point
+    assert combined(looks, quantifier, Part(0, 1, 0.025)).place == 0
 
 
 def test_levels_are_those_of_the_points_there_are() -> None:
     def levels(points: int, quantifier: Any) -> tuple[float, float]:
-        return combine(([look(0.5, 0.5)] * points, quantifier), Part(0, 2, 0.025), "").levels(0.025, 2)
+        return combined([look(0.5, 0.5)] * points, quantifier, Part(0, 2, 0.025)).levels(0.025, 2)
 
     assert levels(1, "all") == levels(1, "some") == (0.025, 0.0125)
     assert levels(4, "all") == (0.025, 0.003125)
     assert levels(4, "some") == (0.00625, 0.0125)
-    assert PartResult("inconclusive", reason_in_words("")).levels(0.025, 2) == (0.025, 0.0125)
+    assert PartResult("inconclusive").levels(0.025, 2) == (0.025, 0.0125)
 
 
 @given(P_VALUES)
 def test_a_share_of_all_and_a_share_of_one_are_the_two_quantifiers(pairs: list[tuple[float, float]]) -> None:
     looks, part = [look(*pair) for pair in pairs], Part(0, 3, 0.025)
     for quantifier, share in (("all", 1.0), ("some", 1e-9)):
-        one, other = combine((looks, quantifier), part, ""), combine((looks, "share"), part, "", share)
+        one, other = combined(looks, quantifier, part), combined(looks, "share", part, share)
         assert (one.outcome, one.needed) == (other.outcome, other.needed)
         assert (one.support, one.oppose) == (other.support, other.oppose)
 
 
 @given(P_VALUES, st.floats(0.05, 1))
 def test_levels_and_p_values_decide_alike(pairs: list[tuple[float, float]], share: float) -> None:
-    result = combine(([look(*pair) for pair in pairs], "share"), Part(0, 2, 0.025), "", share)
+    result = combined([look(*pair) for pair in pairs], "share", Part(0, 2, 0.025), share)
     support, oppose = result.levels(0.025, 2)
     supporting = sum(s <= support for s, _ in pairs) >= result.needed
     opposing = sum(o <= oppose for _, o in pairs) > len(pairs) - result.needed
@@ -132,7 +126,7 @@ def test_it_errs_as_rarely_as_promised(true: int) -> None:
             looks = [look(0.0, 1.0)] * true + [look(p, 1 - p) for p in edge]
         else:
             looks = [look(1 - p, p) for p in edge] + [look(1.0, 0.0)] * 2
-        outcome = combine((looks, "share"), Part(0, 1, 0.025), "", 0.9).outcome
+        outcome = combined(looks, "share", Part(0, 1, 0.025), 0.9).outcome
         wrong += outcome == ("reproduced" if true < 18 else "violated")
     assert 0 < wrong <= 130
 
@@ -188,7 +182,7 @@ def test_p_values_of_a_part_are_those_of_a_partial_conjunction(
     """
     m = len(pairs) + absent
     k = {"all": m, "some": 1, "share": needed_points(share, m)}[quantifier]
-    result = combine(([look(*pair) for pair in pairs], quantifier), Part(0, parts, 0.025), "", share, absent)
+    result = combined([look(*pair) for pair in pairs], quantifier, Part(0, parts, 0.025), share, absent)
     support, oppose = (sorted([*side, *[1.0] * absent]) for side in zip(*pairs, strict=True))
     assert result.support == pytest.approx(min(1.0, support[k - 1] * (m - k + 1)))
     assert result.oppose == pytest.approx(min(1.0, oppose[m - k] * k * parts))

@@ -439,8 +439,10 @@ def test_few_repeats_of_a_summary_decide_nothing_and_the_reason_says_that_none_c
 def test_a_committed_table_judged_from_csv_gives_what_its_own_spec_gives(make_project: Make) -> None:
     """The judge does not ask where numbers came from: same numbers, same point."""
     from harness.claims.arm_facts import ArmFacts
+    from harness.claims.design import Fixed
     from harness.claims.evidence import Measurements
     from harness.claims.operands import MetricSeries
+    from harness.claims.samples import Samples
     from harness.pipeline.judging import measurements
 
     project = make_project()
@@ -453,7 +455,9 @@ def test_a_committed_table_judged_from_csv_gives_what_its_own_spec_gives(make_pr
     rows["arm"] = rows["arm"].map({"SGD": "plain", "DP-SGD": "private"})
     curve, where = MetricSeries("loss", "plain"), {"epoch": 2.0}
     own, other = (
-        Measurements(one, {"plain": ArmFacts(0.0)}, axes=("epoch",), cell_axes=("epoch",)).mean(curve, where)
+        Samples(Measurements(one, {"plain": ArmFacts(0.0)}, axes=("epoch",), cell_axes=("epoch",)))
+        .of_curve(curve, where)
+        .mean(Fixed(), None)
         for one in (table, rows)
     )
     assert (own.mean, own.stderr, own.interval()) == (other.mean, other.stderr, other.interval())

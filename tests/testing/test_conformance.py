@@ -13,10 +13,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from harness.attacks.attack import ATTACKS, AttackResult, Fitted, MembershipAttack, Target
+from harness.claims.contrasts import Compared, Comparisons
 from harness.claims.evidence import Measurements
 from harness.claims.kinds.compare import Compare
-from harness.claims.operands import MetricOperand
-from harness.claims.results import Part, PartResult
+from harness.claims.operands import MetricOperand, MetricSeries, Number
 from harness.data.datasets.mixture import Mixture
 from harness.defences import Oracle
 from harness.defences.argmax import Argmax
@@ -250,14 +250,20 @@ class Faulty(Compare):
     def operands(self) -> Sequence[MetricOperand]:
         return [] if self.fault == "names nothing" else super().operands()
 
-    def judge(self, evidence: Measurements, part: Part) -> PartResult:
-        result = super().judge(evidence, part)
+    def contrasts(self, table: Measurements) -> Compared:
+        compared = super().contrasts(table)
+        assert isinstance(compared, Comparisons)
         if self.fault == "always holds":
-            return replace(result, outcome="reproduced")
-        return replace(result, point_results=()) if self.fault == "looks nowhere" else result
+            return replace(compared, of=tuple(replace(one, right=Number(value=-9.0)) for one in compared.of))
+        if self.fault == "other arms":
+            stranger = MetricSeries("advantage", "other", "logloss")
+            return replace(compared, of=tuple(replace(one, right=stranger) for one in compared.of))
+        if self.fault == "narrows":
+            return replace(compared, of=tuple(replace(one, doubled=1.0) for one in compared.of))
+        return compared
 
-    def relax(self) -> tuple[str, Faulty] | None:
-        return ("a margin of 1", self.model_copy(update={"margin": 1.0})) if self.fault == "narrows" else None
+    def doubled_tolerance(self) -> str | None:
+        return "a margin of 1" if self.fault in ("narrows", "says so") else None
 
 
 @pytest.mark.parametrize(
@@ -265,8 +271,9 @@ class Faulty(Compare):
     [
         ("names nothing", r"operands\(\) gives nothing"),
         ("always holds", "judged on the table `fails` it is reproduced, and should be violated"),
-        ("looks nowhere", r"judge\(\) gives points and looks of different number"),
-        ("narrows", r"relaxed \(a margin of 1\) it is violated where it was reproduced before"),
+        ("other arms", r"looks at arms that operands\(\) does not give: other"),
+        ("narrows", "with a margin of 1 it is violated where it was reproduced before"),
+        ("says so", r"doubled_tolerance\(\) gives words, and its contrasts no line with a doubled tolerance"),
     ],
 )
 def test_a_broken_kind_of_claim_is_told(fault: str, says: str) -> None:

@@ -10,8 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.claims.design import Bounded, Sequential
-from harness.claims.statistics import share_at_least
+from harness.claims.contrasts import Contrast
+from harness.claims.design import Bounded, Design, Sequential
+from harness.claims.evidence import Measurements
+from harness.claims.operands import MetricSeries
+from harness.claims.samples import Samples
+from harness.claims.statistics import MeanEstimate, share_at_least
 from harness.claims.verdict import FORMER_BASES, Verdict, basis_text
 from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
@@ -67,6 +71,13 @@ def judged(loaded: Loaded, values: Values, design: str = "fixed") -> dict[str, V
     return {v.id.split("#")[1]: v for v in judge_spec(scaled, "0", table_of(values, design))}
 
 
+def gap_of(
+    evidence: Measurements, left: MetricSeries, right: MetricSeries, epsilon: float, method: Design
+) -> MeanEstimate:
+    sample = Samples(evidence).of_contrast(Contrast(left, right, {"epsilon": epsilon}, ">", 0.0))
+    return sample.gap(sample.left, method, None)[1]
+
+
 def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
     result = judged(loaded, both(around(0.9, 40), around(0.1, 40)))["biased-beats-iid"]
     assert (result.verdict, result.basis, result.rarest) == ("reproduced", "distribution-free", None)
@@ -83,7 +94,7 @@ def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
     scaled = scaled_of(loaded)
     evidence = evidence_of(scaled.spec, table_of(both(around(0.9, 40), around(0.1, 40))))
     left, right = scaled.spec.parts(scaled.spec.claims[0])[0].operands()
-    won = [evidence.with_design(Bounded()).gap(left.curve, right.curve, {"epsilon": e}) for e in (1.0, 10.0)]
+    won = [gap_of(evidence, left.curve, right.curve, e, Bounded()) for e in (1.0, 10.0)]
     worst = min(float(one.log_capital(0.0)[-1]) for one in won)  # type: ignore[attr-defined]
     assert result.e_value == pytest.approx(min(LARGEST_E, math.exp(worst)))
     assert result.p_value == pytest.approx(2 * math.exp(-worst))
@@ -135,7 +146,7 @@ def test_a_sequential_verdict_is_that_of_the_first_look_on_its_basis(loaded: Loa
     assert short.e_value is not None
     evidence = evidence_of(loaded.spec, table_of(both(around(0.5, 6, 0.05), around(0.1, 6, 0.05))))
     left, right = loaded.spec.parts(loaded.spec.claims[0])[0].operands()
-    gap = evidence.with_design(Sequential(last_look_only=True)).gap(left.curve, right.curve, {"epsilon": 1.0})
+    gap = gap_of(evidence, left.curve, right.curve, 1.0, Sequential(last_look_only=True))
     assert short.e_value == pytest.approx(0.5 / gap.p_above(0))
 
 

@@ -10,10 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.claims.reasons import Reason
-from harness.claims.results import PartResult, PointResult
-from harness.claims.statistics import Estimate
-from harness.claims.verdict import Point, Verdict
+from harness.claims.results import PartResult
+from harness.claims.verdict import Verdict
 from harness.coordinates import Cell, place
 from harness.paths import Project
 from harness.spec.load import Loaded, load_spec
@@ -22,7 +20,7 @@ from harness.verdicts import partial
 from harness.verdicts.basis import Judgement
 from harness.verdicts.check import judge_spec
 from harness.verdicts.partial import parts_text, repeats_of, seconds_a_model, tally_points, would_decide
-from tests.claims.judged import PARSE
+from tests.claims.judged import PARSE, point_result
 from tests.conftest import SMALL_SPEC, run_cli
 
 TWO = SMALL_SPEC.replace('attack: logloss}, relation: "<="', 'attack: [logloss, other]}, relation: "<="').replace(
@@ -127,16 +125,12 @@ TABLE = PARSE({"kind": "table", "tolerance": 0.1, "rows": [{"of": {"metric": "ad
 
 def part_of(outcome: Any, points: list[tuple[float, float, int]], **more: Any) -> PartResult:
     """A part whose points have these p-values, for and against, and repeats."""
-    made = tuple(
-        Point(expectation=0, left=0, right=0, effect=0, low=0, high=0, p_support=s, p_oppose=o, repeats=n)
-        for s, o, n in points
-    )
-    looks = tuple(PointResult(point, Estimate(), frozenset()) for point in made)
-    return PartResult(outcome, Reason(found="undecided"), made, point_results=looks, **more)
+    looks = tuple(point_result(s, o, repeats=n) for s, o, n in points)
+    return PartResult(outcome, looks, **more)
 
 
 def text_of(parts: list[Any], by_t_test: list[PartResult], bounded: list[PartResult] | None = None) -> str:
-    nothing = [replace(part, points=(), point_results=()) for part in by_t_test]
+    nothing = [replace(part, point_results=()) for part in by_t_test]
     return tally_points(
         Judgement(by_t_test, by_t_test, nothing if bounded is None else bounded, None, None), parts, 0.05
     )
