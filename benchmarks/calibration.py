@@ -40,13 +40,16 @@ from harness.claims import betting, sequential
 from harness.claims.anytime import t_mixture_cs
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.betting import SHARES, WEIGHTS
-from harness.claims.design import Bounded, Fixed, Sequential, Series
+from harness.claims.combine import judge_part
+from harness.claims.design import Bounded, Design, Fixed, Sequential, Series
 from harness.claims.evidence import Measurements
 from harness.claims.kinds.compare import Compare
 from harness.claims.results import Part, PartResult
+from harness.claims.samples import Samples
 from harness.claims.sequential import CEILING, PILOT, SHARE, allocate_repeats, first_deciding_look, next_look
 from harness.claims.series import OUTCOME
 from harness.claims.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarity_bound
+from harness.claims.testing import Look
 from harness.files import write_text
 from harness.hashing import code_fingerprint, generator
 from harness.imports import closure
@@ -177,23 +180,28 @@ def verdicts(setup: Setup, rng: np.random.Generator, later: np.random.Generator)
         }
     )
     judged = partial(_judged, claim)
-    fixed = judge_on_basis(judged, Measurements(table, ARMS).without_intervals(), ALPHA).findings[0].outcome
-    evidence = Measurements(table, ARMS, Sequential()).without_intervals()
-    found = judge_on_basis(judged, evidence, ALPHA)
+    fixed = judge_on_basis(judged, _look(table, Fixed()), ALPHA).findings[0].outcome
+    look = _look(table, Sequential())
+    found = judge_on_basis(judged, look, ALPHA)
     if found.decided_at is not None:  # a run ends where its own test decides, though bets may do so later
-        return fixed, found.findings[0].outcome, first_deciding_look(judged, evidence)[1] or found.decided_at
+        return fixed, found.findings[0].outcome, first_deciding_look(judged, look)[1] or found.decided_at
     repeats = dict.fromkeys(table["epsilon"].unique(), setup.repeats)
     more = (CEILING - 1) * setup.repeats
     table = pd.concat([table, table_of(setup, later, setup.repeats, more)], ignore_index=True)
     while needs := allocate_repeats(found.findings, ALPHA, setup.repeats, CEILING * setup.repeats):
         repeats |= {dict(place)["epsilon"]: target for ((_, place), _), target in needs.items()}
         part = table[table["repeat"] < table["epsilon"].map(repeats)]
-        found = judge_on_basis(judged, Measurements(part, ARMS, Sequential()).without_intervals(), ALPHA)
+        found = judge_on_basis(judged, _look(part, Sequential()), ALPHA)
     return fixed, found.findings[0].outcome, sum(repeats.values()) / setup.points
 
 
-def _judged(claim: Compare, evidence: Measurements) -> list[PartResult]:
-    return [claim.judge(evidence, Part(0, 1, ALPHA / 2, evidence.design.fewest))]
+def _look(table: pd.DataFrame, design: Design) -> Look:
+    return Look(Samples(Measurements(table, ARMS, design)), design)
+
+
+def _judged(claim: Compare, look: Look, index: int = 0, parts: int = 1) -> list[PartResult]:
+    which = Part(index, parts, ALPHA / 2, look.method.fewest)
+    return [judge_part(claim.contrasts(look.samples.table), look, which)]
 
 
 def wrong(truth: str, outcome: str) -> bool:
@@ -658,8 +666,8 @@ def _until_decided(values: np.ndarray, usual: int, most: int) -> tuple[str, int]
         rows = [(float(i + 1), r, values[i, r]) for i in range(k) for r in range(repeats[i])]
         table = pd.DataFrame(rows, columns=["epsilon", "repeat", "value"])
         table = table.assign(arm="a", attack="t", metric="advantage", stderr=0.0)
-        evidence = Measurements(table, ARMS, Sequential())
-        found = [c.judge(evidence, Part(i, k, ALPHA / 2, evidence.design.fewest)) for i, c in enumerate(claims)]
+        look = _look(table, Sequential())
+        found = [result for i, claim in enumerate(claims) for result in _judged(claim, look, i, k)]
         needs = allocate_repeats(found, ALPHA, usual, repeats_in_reach=most)
         if not needs and usual < most:
             whole = _with(repeats, allocate_repeats(found, ALPHA, usual, most, until_decision=True))

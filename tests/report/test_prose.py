@@ -29,7 +29,7 @@ from harness.paths import Project
 from harness.report.certainty import _readings_sentence
 from harness.report.forest import WIDTH, forests, points_by_basis
 from harness.report.mathml import mathml
-from harness.report.prose import deciding_point, left_interval, sentence
+from harness.report.prose import deciding_point, interval_of_left, sentence
 from harness.report.tex import untex
 from harness.report.vocabulary import figure, letter, letters
 from harness.spec.load import load_specs
@@ -106,7 +106,7 @@ def test_intervals_of_the_left_side_follow_from_the_effect(judged: tuple[dict[st
         claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
         parts = spec.parts(claim)
         for point in verdict.points:
-            interval = left_interval(parts[point.expectation], point)
+            interval = interval_of_left(parts[point.expectation], point)
             if interval is None or point.low is None or point.high is None:
                 continue
             low, high = interval
@@ -155,7 +155,7 @@ def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spe
         if point is None or claim.theory or verdict.basis not in told or point.low is None:
             continue
         part = spec.parts(claim)[point.expectation]
-        interval = left_interval(part, point)
+        interval = interval_of_left(part, point)
         if not isinstance(part, Compare) or interval is None or None in interval:
             continue
         place = verdict.points.index(next(p for p in verdict.points if p.at == point.at and p.left == point.left))

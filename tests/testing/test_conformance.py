@@ -256,7 +256,7 @@ class Faulty(Compare):
         if self.fault == "always holds":
             return replace(compared, of=tuple(replace(one, right=Number(value=-9.0)) for one in compared.of))
         if self.fault == "other arms":
-            stranger = MetricSeries("advantage", "other", "logloss")
+            stranger = MetricSeries("advantage", "cluster", "t")
             return replace(compared, of=tuple(replace(one, right=stranger) for one in compared.of))
         if self.fault == "narrows":
             return replace(compared, of=tuple(replace(one, doubled=1.0) for one in compared.of))
@@ -271,7 +271,7 @@ class Faulty(Compare):
     [
         ("names nothing", r"operands\(\) gives nothing"),
         ("always holds", "judged on the table `fails` it is reproduced, and should be violated"),
-        ("other arms", r"looks at arms that operands\(\) does not give: other"),
+        ("other arms", r"looks at arms that operands\(\) does not give: cluster"),
         ("narrows", "with a margin of 1 it is violated where it was reproduced before"),
         ("says so", r"doubled_tolerance\(\) gives words, and its contrasts no line with a doubled tolerance"),
     ],

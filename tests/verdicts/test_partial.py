@@ -120,7 +120,9 @@ def test_parts_in_words() -> None:
 
 
 COMPARE = PARSE({"kind": "compare", "left": {"metric": "advantage"}, "relation": ">", "right": {"value": 0.0}})
-TABLE = PARSE({"kind": "table", "tolerance": 0.1, "rows": [{"of": {"metric": "advantage"}, "values": {1: 0.5}}]})
+TABLE = PARSE(
+    {"kind": "table", "tolerance": 0.1, "rows": [{"of": {"metric": "advantage", "arm": "a"}, "values": {1: 0.5}}]}
+)
 
 
 def part_of(outcome: Any, points: list[tuple[float, float, int]], **more: Any) -> PartResult:
