@@ -59,7 +59,8 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             pieces_of_spec = pieces_left(context, one, spec_plan)
             pieces = [p for p in pieces_of_spec if p.key not in keys_listed]
             keys_listed |= {p.key for p in pieces}
-            missing_pieces = [p for p in pieces if not store.has(p.kind, p.key)]
+            faulty = {key for _, key, _ in store.faults((p.kind, p.key) for p in pieces)}
+            missing_pieces = [p for p in pieces if p.key in faulty]
             tables += [(one.spec.id, table) for table in describe_preparation(spec_plan.preparations)]
             rows.append(
                 {

@@ -13,7 +13,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -147,15 +147,23 @@ class Store:
         records, faults = self._read_records(kind, keys)
         if faults:
             raise MissingResults(faults)
-        return records
+        return {key: json.loads(record) for key, record in records.items()}
 
     def faults_of_records(self, kind: str, keys: Sequence[str]) -> list[Fault]:
         """Which of many results have no record, or one that is damaged or of another name."""
         return self._read_records(kind, keys)[1]
 
-    def _read_records(self, kind: str, keys: Sequence[str]) -> tuple[dict[str, dict[str, Any]], list[Fault]]:
+    def faults(self, names: Iterable[tuple[str, str]]) -> list[Fault]:
+        """Which of the results of these kinds and keys are missing, or have a record that is damaged or of another
+        name: what a run computes. No array is read."""
+        by_kind: dict[str, list[str]] = {}
+        for kind, key in names:
+            by_kind.setdefault(kind, []).append(key)
+        return [fault for kind, keys in by_kind.items() for fault in self.faults_of_records(kind, keys)]
+
+    def _read_records(self, kind: str, keys: Sequence[str]) -> tuple[dict[str, str], list[Fault]]:
         index = self._index(kind)
-        records: dict[str, dict[str, Any]] = {}
+        records: dict[str, str] = {}
         new: dict[str, tuple[int, int, str]] = {}
         faults: list[Fault] = []
         for key in dict.fromkeys(keys):
@@ -176,7 +184,7 @@ class Store:
                 except RecursionError:
                     faults.append((kind, key, UNREADABLE))
                     continue
-            records[key] = json.loads(entry[2])
+            records[key] = entry[2]
         if new:
             self._write_index(kind, {**index, **new})
         return records, faults

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shutil
@@ -14,8 +15,10 @@ import pytest
 from harness import tracking
 from harness.errors import HarnessError
 from harness.execution.executor import OutOfTime, WorkerPool, read_with_repair
+from harness.execution.planner import make_plan
 from harness.execution.store import Result, Store
 from harness.execution.table import read_table
+from harness.identity import KINDS, Kind
 from harness.paths import Project
 from harness.pipeline.compute import attack, train, worker_pool_of
 from harness.pipeline.context import Context
@@ -176,6 +179,27 @@ def test_what_only_reads_changes_nothing_in_a_damaged_store(finished: Finished, 
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr
     assert {path: path.read_bytes() for path in project.store.rglob("*.npz") if path.parts[-3] != "noise"} == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plan_counts_what_a_run_computes(finished: Finished, kind: Kind) -> None:
+    """Also of results that nothing reads: the shadow models and fits of attacks that are there."""
+    project, right = finished
+    run(project, "full")
+    pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
+    *several, last = (Store(project.store).path(kind, piece.key) for piece in pieces if piece.kind == kind)
+    damaged = list(zip((overwrite, cut, remove), several, strict=False))
+    for apply, path in damaged:
+        apply(np.random.default_rng(0), path, last)
+    foreign = next(piece for piece in pieces if piece.kind != kind)
+    shutil.copy2(Store(project.store).path(foreign.kind, foreign.key), last)
+    before = {path: path.stat().st_mtime_ns for path in project.store.rglob("*.npz")}
+    planned = run_cli(project.root, "plan", "--json", "-p", "full")
+    (row,) = json.loads(planned.stdout)["specs"]
+    assert run(project, "full") == right["full"]
+    computed = [path for path in project.store.rglob("*.npz") if before.get(path) != path.stat().st_mtime_ns]
+    assert row["missing"] == len(computed) == 1 + len(damaged)
+    assert json.loads(run_cli(project.root, "plan", "--json", "-p", "full").stdout)["specs"][0]["missing"] == 0
 
 
 @pytest.mark.parametrize("kind", ["split", "train", "evaluate"])
