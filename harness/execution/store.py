@@ -41,6 +41,7 @@ META = "__meta__"
 BULKY = "description"
 """Part of a record that the index leaves out; it is read from the file where it is needed."""
 UNREADABLE = "cannot be read whole"
+ABSENT = "is not in the store"
 COUNT_FROM_END = -12
 """Where the last record of a zip file without a comment has the number of members."""
 DIGEST_BYTES = hashlib.sha256().digest_size
@@ -120,7 +121,7 @@ class Store:
         try:
             return read_bytes(self.path(kind, key), UNPACKED_BYTES, f"{kind}/{key}")
         except FileNotFoundError:
-            raise MissingResults([(kind, key, "is not in the store")]) from None
+            raise MissingResults([(kind, key, ABSENT)]) from None
 
     def remove(self, kind: str, key: str) -> None:
         """Forget a result."""
@@ -170,7 +171,7 @@ class Store:
             try:
                 status = self.path(kind, key).stat()
             except FileNotFoundError:
-                faults.append((kind, key, "is not in the store"))
+                faults.append((kind, key, ABSENT))
                 continue
             entry = index.get(key)
             if entry is None or entry[:2] != (status.st_size, status.st_mtime_ns):
@@ -222,7 +223,7 @@ class Store:
         fault = fault_of_record(kind, key, None if result is None else result.meta)
         if result is None or fault is not None:
             there = self.path(kind, key).is_file()
-            raise MissingResults([(kind, key, fault or UNREADABLE if there else "is not in the store")])
+            raise MissingResults([(kind, key, fault or UNREADABLE if there else ABSENT)])
         return result
 
     def peek(self, kind: str, key: str) -> Result | None:
