@@ -148,7 +148,7 @@ def _global(project: Root = None, version: Version = False) -> None:
 
 
 def main() -> None:
-    """The command line, which `harness.__main__` starts: one clear line and exit 2 for bad input (130 for Ctrl-C), never a traceback.
+    """Run the command line: one clear line and exit 2 for bad input (130 for Ctrl-C), never a traceback.
 
     With `--json`, standard output has exactly one document, an error's too; what else is printed goes to standard
     error. HARNESS_TRACEBACK=1 shows where an error came from.
