@@ -9,7 +9,6 @@ import traceback
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from harness.addresses import hide_secrets
 from harness.commands.accountants import accountants
@@ -41,24 +40,7 @@ from harness.streams import reserve_stdout
 
 TRAINING_PACKAGES = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
 """Packages of the extra `train`: all but these are there with `pip install .`."""
-FORMER_VERBS = {"check": "judge", "ls": "list", "multiverse": "alternatives", "verify": "compare"}
-"""What commands were called in the version before: they are carried out, with a warning."""
-
-
-class CommandGroup(TyperGroup):
-    """The commands, which also answer to their former names."""
-
-    def resolve_command(self, context: Any, words: list[str]) -> Any:
-        """The command that the first word names, by its present or former name."""
-        if words and words[0] in FORMER_VERBS:
-            verb = FORMER_VERBS[words[0]]
-            print(f"harness: warning: `harness {words[0]}` is called `harness {verb}` now", file=sys.stderr)
-            words = [verb, *words[1:]]
-        return super().resolve_command(context, words)
-
-
 app = typer.Typer(
-    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
