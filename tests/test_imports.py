@@ -119,3 +119,13 @@ def test_checking_and_the_command_line_start_without_tensorflow() -> None:
 def test_modules_are_read_at_a_sitting() -> None:
     long = {str(path.relative_to(PACKAGE)): len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
     assert {name: lines for name, lines in long.items() if lines > 350} == {}
+
+
+def test_lines_of_templates_fit_a_screen() -> None:
+    long = [
+        f"{path.name}:{n}"
+        for path in PACKAGE.rglob("templates/*.html")
+        for n, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > 160
+    ]
+    assert long == []
