@@ -14,8 +14,6 @@ A package names the modules that register under the entry-point group `harness.p
   point, from `PointResult`s that `compare_at` or `close` make
 """
 
-from typing import NoReturn
-
 from harness.attacks.attack import (
     ATTACKS,
     Attack,
@@ -122,25 +120,3 @@ __all__ = [
     "share",
     "unknown_part",
 ]
-
-RENAMED = {
-    "Curve": "MetricSeries",
-    "Declared": "NameScope",
-    "EXPECTATIONS": "CLAIM_KINDS",
-    "Evidence": "Measurements",
-    "Finding": "PartResult",
-    "Look": "PointResult",
-    "Measured": "MetricOperand",
-    "MeasuredExpectation": "MeasuredClaimKind",
-    "TheoryExpectation": "TheoryClaimKind",
-    "TheoryFinding": "TheoryResult",
-    "compared": "compare_at",
-    "unknown": "unknown_part",
-}
-"""What names were called until 2026-11-26."""
-
-
-def __getattr__(name: str) -> NoReturn:
-    if name in RENAMED:
-        raise ImportError(f"{__name__}: {name} is called {RENAMED[name]} now")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from harness.addresses import hide_secrets
 from harness.commands.accountants import accountants
@@ -43,20 +42,10 @@ from harness.streams import reserve_stdout
 
 TRAINING_PACKAGES = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
 """Packages of the extra `train`: all but these are there with `pip install .`."""
-FORMER_VERBS = {"check": "judge", "ls": "list", "multiverse": "alternatives", "verify": "compare"}
-"""What commands were called in the version before: they are carried out, with a warning."""
 
 
 class CommandGroup(TyperGroup):
-    """The commands, which also answer to their former names, and to Ctrl-C."""
-
-    def resolve_command(self, context: Any, words: list[str]) -> Any:
-        """The command that the first word names, by its present or former name."""
-        if words and words[0] in FORMER_VERBS:
-            verb = FORMER_VERBS[words[0]]
-            print(f"harness: warning: `harness {words[0]}` is called `harness {verb}` now", file=sys.stderr)
-            words = [verb, *words[1:]]
-        return super().resolve_command(context, words)
+    """The commands, which also answer to Ctrl-C."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Read the options before the command, for which Typer imports Pydantic. Ctrl-C is answered in one line."""

@@ -75,8 +75,8 @@ def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
     )
 
 
-def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
-    """The plan of a spec with `repeat_factor` times its repeats; fetches its data.
+def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1, to_run: bool = True) -> Plan:
+    """The plan of a spec with `repeat_factor` times its repeats; fetches its data. `to_run`: as for `make_plan`.
 
     Raises MissingData where data cannot be had, and HarnessError, with file and line, for a set-up that does not fit
     the data.
@@ -89,9 +89,8 @@ def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
                     raise MissingData(json.loads(read_text(mark))["missing"])
                 fetch(context.project, dataset, context.progress)
         spec = context.scale(loaded).spec
-        return make_plan(
-            context.project, spec.with_values(experiment=None) if is_of_theory(loaded) else spec, repeat_factor
-        )
+        planned = spec.with_values(experiment=None) if is_of_theory(loaded) else spec
+        return make_plan(context.project, planned, repeat_factor, to_run)
 
 
 def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
