@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from harness.addresses import hide_secrets
 from harness.commands.accountants import accountants
