@@ -55,7 +55,7 @@ STAGES = {"any basis": "t-test", "own basis": None}
 """Until verdicts stand on some basis, then on the profile's."""
 FOUND = {"value", "stderr", "n", "noise_multiplier", "cell", "work", "code"}
 """Columns that say what was measured, and not of what."""
-START = "import sys; from harness.commands.app import main; sys.exit(main())"
+START = "import sys; from harness.__main__ import main; sys.exit(main())"
 TICK_S = 5.0
 OUT_OF_TIME = "out of time"
 FEWEST, LEVEL = 3, 0.01

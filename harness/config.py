@@ -98,15 +98,6 @@ class Plugin(Config):
 
 
 P = TypeVar("P", bound=Plugin)
-FORMER_METHODS = {
-    "bookkeeping": "ghost_module",
-    "decided": "decide",
-    "printed": "printed_numbers",
-    "relaxed": "relax",
-    "shortened": "shorten",
-    "trained": "train_size",
-}
-"""What plug-ins defined until 2026-11-26, by what it is called now: under its name of before nothing would call it."""
 
 
 class Registry(Generic[P]):
@@ -119,10 +110,8 @@ class Registry(Generic[P]):
     def register(self, cls: type[P]) -> type[P]:
         """Class decorator: make `cls` available to specs under its `kind`.
 
-        Raises ValueError where another class already holds that name, or a method has its name of before.
+        Raises ValueError where another class already holds that name.
         """
-        for former in FORMER_METHODS.keys() & vars(cls).keys():
-            raise ValueError(f"{cls.__module__}.{cls.__qualname__}: {former} is called {FORMER_METHODS[former]} now")
         name = cls.plugin_name()
         held = self._classes.get(name)
         if held is not None and held is not cls:

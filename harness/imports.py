@@ -4,7 +4,7 @@
 name that a package's `__init__` takes from a module (`from harness.metrics import Value`) leads to that module, and a
 package that is imported itself (`from harness.data import datasets`, which registers them) leads nowhere: which of the
 modules that it lists, or has `import_all` import, is used is decided by a name in a spec. Whoever asks for a closure
-adds those that may be (`modules_within`).
+names those that are.
 """
 
 from __future__ import annotations
@@ -41,17 +41,6 @@ def import_all(package: str, path: Iterable[str]) -> None:
     """Import the modules of a package, sorted by name: what they register is known once the package is imported."""
     for module in pkgutil.iter_modules(path, f"{package}."):
         importlib.import_module(module.name)
-
-
-def modules_within(package: str) -> tuple[str, ...]:
-    """All modules below a package, its own `__init__` too: what may be loaded by name, such as every kind of claim."""
-    path = source(package)
-    if path is None:
-        raise ModuleNotFoundError(f"no source file for module {package}")
-    if path.name != "__init__.py":
-        return (package,)
-    below = (p.relative_to(path.parent).with_suffix("").parts for p in path.parent.rglob("*.py"))
-    return tuple(sorted(".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts))) for parts in below))
 
 
 def lies_in(module: str, packages: tuple[str, ...]) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.paths import Project
+from tests.light_install import missing_package, skip_if_refused
 
 if TYPE_CHECKING:
     from harness.execution.executor import RunReport
@@ -74,6 +75,15 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.register_profile("suite", max_examples=40, deadline=None, derandomize=True, database=None)
         settings.register_profile("explore", max_examples=400, deadline=None)
         settings.load_profile(asked or "suite")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """A test that fails for want of a package of the extra `train` counts as skipped where that is not installed."""
+    if call.excinfo is not None and (package := missing_package(call.excinfo.value)) is not None:
+        skipped = pytest.skip.Exception(f"needs {package}").with_traceback(call.excinfo.tb)
+        call.excinfo = pytest.ExceptionInfo.from_exception(skipped)
+    return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -160,7 +170,7 @@ def run_process(root: Path, *arguments: str, **environment: str) -> subprocess.C
     """The command line in a process of its own, with as many workers as it likes."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}
     prepare_tracking(root, arguments, environment)
-    return subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-m", "harness", *arguments],
         cwd=root,
         env={**env, "COLUMNS": "200", **environment},
@@ -169,6 +179,7 @@ def run_process(root: Path, *arguments: str, **environment: str) -> subprocess.C
         check=False,
         timeout=300,
     )
+    return skip_if_refused(ran)
 
 
 def run_pieces(
@@ -215,7 +226,7 @@ def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.Compl
         os.chdir(here)
         sys.argv, executor.default_workers = argv, usual
         app.state.clear()
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+    return skip_if_refused(subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue()))
 
 
 @pytest.fixture(scope="session")

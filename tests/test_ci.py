@@ -343,6 +343,7 @@ main()
         (["audit", "fast", "-q"], 2, "this needs tensorflow: pip install 'mi-dp-harness[train]'"),
         (["compare", "-q", "-p", "sequential", "humphries2020/fig1", "humphries2020/fig6"], 0, "as accepted"),
         (["list"], 0, "humphries2020/fig6"),
+        (["plan", "-q", "-p", "quick", "humphries2020/fig6"], 0, "not installed: tensorflow; models are named by what"),
     ],
 )
 def test_the_light_core_judges_and_says_what_training_needs(arguments: list[str], code: int, said: str) -> None:

@@ -15,14 +15,14 @@ import typer
 from harness.attacks import ATTACKS
 from harness.auditing import AUDITORS
 from harness.claims.expectation import CLAIM_KINDS
-from harness.commands.app import FORMER_VERBS, app
+from harness.commands.app import app
 from harness.defences import DEFENCES
 from harness.paths import Project
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.report.manual import PARTS, page_paths
 from harness.spec.profile import load_params
 from harness.training.engine import ENGINES
-from tests.conftest import REPO, run_cli
+from tests.conftest import REPO
 
 NOTES = sorted((REPO / "docs" / "notes").glob("*.md"))
 PAGES = sorted(
@@ -201,10 +201,3 @@ def test_a_number_that_drifted_is_filled_in(fill: ModuleType, tmp_path: Path) ->
     page.write_text("1<!-- humphries2020/fig6 mean advantage arm=joint attack=logloss -->")
     with pytest.raises(ValueError, match="rows of several values of epsilon"):
         fill.filled(page)
-
-
-def test_commands_are_carried_out_by_their_names_of_before() -> None:
-    for former, current in FORMER_VERBS.items():
-        before, now = run_cli(REPO, former, "--help"), run_cli(REPO, current, "--help")
-        assert (before.returncode, before.stdout) == (0, now.stdout)
-        assert before.stderr == f"harness: warning: `harness {former}` is called `harness {current}` now\n"

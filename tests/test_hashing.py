@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import hashing
-from harness.imports import closure, modules_within
+from harness.imports import closure
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -94,7 +94,6 @@ def test_a_closure_leads_through_packages_and_runs_nothing(tmp_path: Path, monke
     monkeypatch.syspath_prepend(str(tmp_path))
     result = closure("cl_house.door")
     assert result == ("cl_house.door", "cl_house.lazy", "cl_house.rooms.bed", "cl_house.rooms.hall")
-    assert set(modules_within("cl_house.rooms")) == {f"cl_house.rooms{end}" for end in ("", ".attic", ".bed", ".hall")}
     assert "cl_house" not in sys.modules
     with pytest.raises(ModuleNotFoundError, match=r"cl_house\.cellar"):
         closure("cl_house.cellar")

@@ -7,10 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from harness import plugins
-
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
     "addresses arrays entry_points errors escaping files git imports processes streams",
@@ -120,29 +116,16 @@ def test_checking_and_the_command_line_start_without_tensorflow() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_names_of_before_say_what_they_are_called_now() -> None:
-    assert plugins.RENAMED
-    for old, new in plugins.RENAMED.items():
-        assert new in plugins.__all__
-        assert hasattr(plugins, new)
-        with pytest.raises(ImportError, match=f"{old} is called {new} now"):
-            getattr(plugins, old)
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        plugins.Nothing  # noqa: B018
-
-
-def test_a_plugin_with_a_method_of_before_is_told_what_it_is_called_now() -> None:
-    class Mine(plugins.Attack):
-        kind: str = "mine"
-
-        def shortened(self, epochs: int) -> object:
-            return self
-
-    with pytest.raises(ValueError, match=r"Mine: shortened is called shorten now"):
-        plugins.ATTACKS.register(Mine)
-    assert "mine" not in plugins.ATTACKS.names()
-
-
 def test_modules_are_read_at_a_sitting() -> None:
     long = {str(path.relative_to(PACKAGE)): len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
     assert {name: lines for name, lines in long.items() if lines > 350} == {}
+
+
+def test_lines_of_templates_fit_a_screen() -> None:
+    long = [
+        f"{path.name}:{n}"
+        for path in PACKAGE.rglob("templates/*.html")
+        for n, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > 160
+    ]
+    assert long == []

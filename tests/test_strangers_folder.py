@@ -24,7 +24,7 @@ INSTALLED = (
     *("numpy", "pandas", "scipy", "pyarrow", "pydantic", "rich", "typer", "yaml", "matplotlib", "jinja2", "requests"),
     *("tensorflow", "keras", "mlflow", "dvc", "distributed", "pip", "setuptools", "sklearn", "dp_accounting", "joblib"),
 )
-SCRIPT = "import sys\nfrom harness.commands.app import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+SCRIPT = "import sys\nfrom harness.__main__ import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
 """What pip writes for an entry of `project.scripts`."""
 TRAIN = "import numpy as np\n\ndef train(features, labels, seed):\n    return [np.zeros((features.shape[1], 2))]\n"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field
 
 from harness.claims.expression import Expression
 from harness.claims.origin import Origin, Quote
@@ -29,9 +29,6 @@ claim alone."""
 BoundStatus = Literal["held", "broken", "undecided"]
 DesignName = Literal["fixed", "sequential"]
 Basis = Literal["proof", "computed", "simulated", "exact", "distribution-free", "t-test", "record-sampling"]
-FORMER_BASES = {"shape": "t-test", "records": "record-sampling"}
-"""What files of verdicts called them until 2026-11-27."""
-
 
 KEPT_IN_POINTS = {"epsilon", "low", "high"}
 """What is said of each point, even if it is nothing."""
@@ -119,14 +116,6 @@ def value_text(value: object) -> str:
 class Verdict(Config):
     """A claim, judged."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _former_names(cls, data: Any) -> Any:
-        """Files of before call the tally `halves`."""
-        if isinstance(data, dict) and "halves" in data:
-            return {"tally" if name == "halves" else name: value for name, value in data.items()}
-        return data
-
     id: str
     """`<spec>#<claim>`."""
     catalogue: tuple[str, ...]
@@ -190,7 +179,7 @@ class Verdict(Config):
     correction: str
     p_value: float | None = None
     """Of the verdict on measurements, corrected for the points and parts of the claim (both directions together)."""
-    basis: Annotated[Basis | None, BeforeValidator(lambda name: FORMER_BASES.get(name, name))] = None
+    basis: Basis | None = None
     """What a decided verdict rests on. `proof`, `computed` (at points), `simulated`: on no measurement of the
     experiment. `exact`: on a count.
     `distribution-free`: on the range of the metric alone. `t-test`: also on no outcome of a repeat being rarer than

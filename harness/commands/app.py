@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
 import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -41,20 +43,35 @@ from harness.streams import reserve_stdout
 
 TRAINING_PACKAGES = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
 """Packages of the extra `train`: all but these are there with `pip install .`."""
-FORMER_VERBS = {"check": "judge", "ls": "list", "multiverse": "alternatives", "verify": "compare"}
-"""What commands were called in the version before: they are carried out, with a warning."""
 
 
 class CommandGroup(TyperGroup):
-    """The commands, which also answer to their former names."""
+    """The commands, which also answer to Ctrl-C."""
 
-    def resolve_command(self, context: Any, words: list[str]) -> Any:
-        """The command that the first word names, by its present or former name."""
-        if words and words[0] in FORMER_VERBS:
-            verb = FORMER_VERBS[words[0]]
-            print(f"harness: warning: `harness {words[0]}` is called `harness {verb}` now", file=sys.stderr)
-            words = [verb, *words[1:]]
-        return super().resolve_command(context, words)
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the options before the command, for which Typer imports Pydantic. Ctrl-C is answered in one line."""
+        with _say_stopped():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, context: Any) -> Any:
+        """Run the command. Ctrl-C that no command has answered is answered in one line."""
+        with _say_stopped():
+            return super().invoke(context)
+
+
+@contextlib.contextmanager
+def _say_stopped() -> Iterator[None]:
+    """Context manager: on Ctrl-C print a line, and exit with 130.
+
+    NumPy and others answer one that comes while they are imported with an ImportError.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, ImportError) as error:
+        if isinstance(error, ImportError) and not state.get("was_interrupted", bool)():
+            raise
+        print("harness: stopped", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 app = typer.Typer(
@@ -121,7 +138,7 @@ def _global(project: Root = None, version: Version = False) -> None:
 
 
 def main() -> None:
-    """Entry point: one clear line and exit 2 for bad input (130 for Ctrl-C), never a traceback.
+    """Run the command line: one clear line and exit 2 for bad input (130 for Ctrl-C), never a traceback.
 
     With `--json`, standard output has exactly one document, an error's too; what else is printed goes to standard
     error. HARNESS_TRACEBACK=1 shows where an error came from.
@@ -131,7 +148,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    with heed_one_interrupt():
+    with heed_one_interrupt() as was_interrupted:
+        state["was_interrupted"] = was_interrupted
         if "--json" not in sys.argv[1:]:
             sys.exit(_run_command())
         with reserve_stdout() as document:

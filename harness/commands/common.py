@@ -7,7 +7,7 @@ import dataclasses
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO, TypedDict
 
@@ -46,10 +46,11 @@ Root = Annotated[Path | None, typer.Option("--project", help="The checkout; defa
 
 
 class State(TypedDict, total=False):
-    """What the first word's options say."""
+    """What the first word's options say, and how the command is run."""
 
     root: Path | None
     document: TextIO
+    was_interrupted: Callable[[], bool]
 
 
 state: State = {}

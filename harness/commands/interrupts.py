@@ -6,7 +6,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 PATIENCE_S = 10.0
@@ -14,14 +14,15 @@ PATIENCE_S = 10.0
 
 
 @contextlib.contextmanager
-def heed_one_interrupt() -> Iterator[None]:
-    """Context manager: of several Ctrl-C within `PATIENCE_S`, the first alone raises KeyboardInterrupt.
+def heed_one_interrupt() -> Iterator[Callable[[], bool]]:
+    """Context manager: of several Ctrl-C within `PATIENCE_S`, the first alone raises KeyboardInterrupt. It yields a
+    function that says whether there was one.
 
     It changes nothing outside of the main thread, or where Ctrl-C is ignored or handled otherwise.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
+        yield lambda: False
         return
     heeded_at: float | None = None
 
@@ -34,7 +35,7 @@ def heed_one_interrupt() -> Iterator[None]:
 
     signal.signal(signal.SIGINT, interrupt)
     try:
-        yield
+        yield lambda: heeded_at is not None
     finally:
         # What Python does as it ends is not to be disturbed either.
         signal.signal(signal.SIGINT, signal.default_int_handler if heeded_at is None else signal.SIG_IGN)

@@ -72,6 +72,4 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     for path, text, name in _pipelines() if not specs else ():
         if name == context.profile_name and path.is_file() and path.read_text(encoding="utf-8") != text:
             again = "dvc repro flagship/dvc.yaml" if path.parent.name == "flagship" else "dvc repro"
-            raise HarnessError(
-                f"{path}: the specs, or what the code imports, have changed; run `harness pipeline`, then `{again}`"
-            )
+            raise HarnessError(f"{path}: lists other specs than there are; run `harness pipeline`, then `{again}`")

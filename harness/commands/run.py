@@ -36,6 +36,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     """Show the cells that a run would compute, what is there already, what the rest would cost, and what is done to
     tables on their way to features."""
     from harness.data.fetch import MissingData
+    from harness.execution.naming import missing_packages
     from harness.execution.store import Store
     from harness.pipeline.compute import pieces_left, plan_of
     from harness.pipeline.deciding import restrict_to_claims
@@ -44,6 +45,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     rows: list[dict[str, Any]] = []
     tables: list[tuple[str, PreparationText]] = []
     keys_listed: set[str] = set()
+    not_installed: dict[str, None] = {}
     groups = contexts(specs, profile, None, quiet)
     for context, loaded in groups:
         store = Store(context.project.store)
@@ -52,14 +54,17 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
                 rows.append(_row_of_results(context, one))
                 continue
             try:
-                spec_plan = restrict_to_claims(context, one, plan_of(context, one))
+                spec_plan = restrict_to_claims(context, one, plan_of(context, one, to_run=False))
             except MissingData as missing:
                 context.progress.say(f"{one.spec.id}: not run: {missing}")
                 continue
             pieces_of_spec = pieces_left(context, one, spec_plan)
             pieces = [p for p in pieces_of_spec if p.key not in keys_listed]
             keys_listed |= {p.key for p in pieces}
-            missing_pieces = [p for p in pieces if not store.has(p.kind, p.key)]
+            if pieces_of_spec and one.spec.own_experiment is not None:
+                not_installed |= dict.fromkeys(missing_packages(one.spec.own_experiment))
+            faulty = {key for _, key, _ in store.faults((p.kind, p.key) for p in pieces)}
+            missing_pieces = [p for p in pieces if p.key in faulty]
             tables += [(one.spec.id, table) for table in describe_preparation(spec_plan.preparations)]
             rows.append(
                 {
@@ -75,6 +80,10 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             )
     total = sum(float(r["core_seconds"]) for r in rows)
     context = groups[0][0]
+    if not_installed:
+        context.progress.warn(
+            f"not installed: {', '.join(not_installed)}; models are named by what trains them, so all count as to do"
+        )
     if as_json:
         summary = {"profile": context.profile_name, "workers": context.workers, "core_seconds": total}
         print_json({**summary, "specs": rows})

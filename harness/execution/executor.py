@@ -84,6 +84,8 @@ class WorkerPool:
         """How the last run went, or goes."""
         self.has_said_reused = False
         """Whether it was said that pieces are there already: once, where a run goes on, not in each of its rounds."""
+        self.whole: set[tuple[str, str]] = set()
+        """Kinds and keys of stored results whose records were read: once a run, not in each of its rounds."""
         self.is_interrupted = False
         """Whether the user has asked for the end, so that what is finished is written and nothing begun."""
         self._executor: Executor | None = None
@@ -133,7 +135,7 @@ def run_pieces(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahe
     store, progress = Store(worker_pool.project.store), worker_pool.progress
     started, report, discarded = time.perf_counter(), RunReport(), _Discarded()
     worker_pool.report = report
-    while todo := _list_missing(store, pieces, progress):
+    while todo := _list_missing(store, pieces, worker_pool):
         report.reused = len(pieces) - len(todo) - report.computed
         if report.reused and not worker_pool.has_said_reused:
             progress.say(f"{label}: {report.reused} of {len(pieces)} pieces are there already")
@@ -145,6 +147,7 @@ def run_pieces(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahe
             with progress.cells(label, len(todo)) as bar:
                 tracker = _Tracker(report, bar, sum(p.cost for p in todo), executor.workers)
                 _run_schedule(executor, Schedule(todo, likely, busy), tracker, worker_pool)
+            worker_pool.whole |= {(p.kind, p.key) for p in todo}
             break
         except MissingResults as missing:
             discarded.add(_discard_needed(store, missing, [*todo, *likely], progress))
@@ -153,11 +156,18 @@ def run_pieces(worker_pool: WorkerPool, pieces: Sequence[Piece], label: str, ahe
     return _count_early(report, pieces, worker_pool)
 
 
-def _list_missing(store: Store, pieces: Sequence[Piece], progress: Progress) -> list[Piece]:
-    """The pieces that the store lacks. A file without a readable table of contents is removed, and this is said."""
-    missing = [p for p in pieces if not store.has(p.kind, p.key)]
-    discard_damaged(store, [(p.kind, p.key, "") for p in missing], progress)
-    return missing
+def _list_missing(store: Store, pieces: Sequence[Piece], worker_pool: WorkerPool) -> list[Piece]:
+    """The pieces that the store lacks. A file whose record is damaged or of another name is removed, and this is said.
+
+    `harness plan` counts by the same records.
+    """
+    names = {(p.kind, p.key) for p in pieces}
+    faults = store.faults(sorted(names - worker_pool.whole))
+    faults += [(*name, "") for name in sorted(names & worker_pool.whole) if not store.has(*name)]
+    discard_damaged(store, faults, worker_pool.progress)
+    lacking = {(kind, key) for kind, key, _ in faults}
+    worker_pool.whole = (worker_pool.whole | names) - lacking
+    return [p for p in pieces if (p.kind, p.key) in lacking]
 
 
 def _discard_needed(store: Store, missing: MissingResults, pieces: Sequence[Piece], progress: Progress) -> list[Fault]:

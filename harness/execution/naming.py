@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, cached_property
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from harness.attacks import Attack, ScoringAttack
 from harness.config import Config
@@ -52,8 +52,23 @@ class Costs:
 
 @cache
 def installed_version(package: str) -> str:
-    """The version of an installed package."""
+    """The version of an installed package. Raises PackageNotFoundError where it is not installed."""
     return version(package)
+
+
+def version_if_installed(package: str) -> str:
+    """The version of a package; of one that is not installed, words by which no stored piece is named."""
+    try:
+        return installed_version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def missing_packages(experiment: Experiment) -> list[str]:
+    """The packages that its engines compute with and that are not installed here."""
+    engines = dict.fromkeys(variant.setup.training.engine for variant in experiment.variants())
+    names = dict.fromkeys(name for engine in engines for name in ENGINES[engine].packages)
+    return [name for name in names if version_if_installed(name) == "not installed"]
 
 
 SECONDS_PER_MEASURE = 0.02
@@ -80,9 +95,19 @@ class _HashedAttack:
 class Naming:
     """Makes the pieces of one set-up, and so names them."""
 
-    def __init__(self, experiment: Experiment, setup: Setup, data: str, noise: Noise, costs: Costs) -> None:
-        """`data` names the set-up's data. `noise` is called only for models on halves of the records."""
+    def __init__(
+        self,
+        experiment: Experiment,
+        setup: Setup,
+        data: str,
+        noise: Noise,
+        costs: Costs,
+        version_of: Callable[[str], str] = installed_version,
+    ) -> None:
+        """`data` names the set-up's data. `noise` is called only for models on halves of the records. `version_of`
+        gives the version of a package that decides a result."""
         self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
+        self.version_of = version_of
         self.pieces: dict[str, Piece] = {}
         self.hashed_attacks: dict[int, _HashedAttack] = {}
         self.by_rule: dict[int, Attack] = {}
@@ -249,7 +274,7 @@ class Naming:
         modules = (*engine.modules_for(self.setup.model), "harness.execution.train_cell")
         return {
             "code": code_fingerprint(*modules, "harness.execution.materialize"),
-            "packages": {name: installed_version(name) for name in engine.packages},
+            "packages": {name: self.version_of(name) for name in engine.packages},
         }
 
     def _intern(self, piece: Piece) -> Piece:

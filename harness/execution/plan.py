@@ -9,7 +9,7 @@ need the same piece share it, and a changed claim or attack never retrains a mod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from typing import Any, Literal
 from harness.config import Config
 from harness.coordinates import Attacked, Cell, Place
 from harness.data.steps import Preparation
-from harness.execution.store import Store
+from harness.execution.store import Fault, Store
 from harness.hashing import fingerprint
 from harness.identity import KINDS, VERSIONS, Kind, coordinates, seed_of, work_name
 
@@ -162,29 +162,36 @@ def first_repeats(plan: Plan, repeats: Mapping[Attacked, int]) -> Plan:
     return replace(plan, cells=tuple(cells))
 
 
-def trained_repeats(plan: Plan, store: Store) -> Plan:
-    """The part of a plan with, in each cell, the repeats 0, 1, ... before the first that is not trained completely."""
-    lacking: dict[Cell, int] = {}
-    plan = _with_rehearsals(plan, store)
+def faults_of_models(plan: Plan, store: Store) -> list[Fault]:
+    """Which models of a plan the store lacks, or cannot be read."""
+    return store.faults((piece.kind, piece.key) for piece in plan.pieces("train") if piece.kind == "train")
+
+
+def trained_repeats(plan: Plan, lacking: Collection[str]) -> Plan:
+    """The part of a plan with, in each cell, the repeats 0, 1, ... before the first that needs a model which is
+    lacking. `lacking`: keys of models."""
+    first_lacking: dict[Cell, int] = {}
+    plan = _with_rehearsals(plan, lacking)
     for cell in plan.cells:
-        if not _is_trained(cell, store):
-            lacking[cell.group] = min(cell.repeat, lacking.get(cell.group, cell.repeat))
-    kept = (c for c in plan.cells if c.repeat < lacking.get(c.group, c.repeat + 1))
+        if not _is_trained(cell, lacking):
+            first_lacking[cell.group] = min(cell.repeat, first_lacking.get(cell.group, cell.repeat))
+    kept = (c for c in plan.cells if c.repeat < first_lacking.get(c.group, c.repeat + 1))
     return replace(plan, cells=tuple(kept))
 
 
-def complete_repeats(plan: Plan, store: Store) -> Plan:
-    """The part of a plan with those repeats whose targets and shadow models are trained in every cell."""
-    plan = _with_rehearsals(plan, store)
-    missing = {cell.repeat for cell in plan.cells if not _is_trained(cell, store)}
-    return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in missing))
+def complete_repeats(plan: Plan, lacking: Collection[str]) -> Plan:
+    """The part of a plan with those repeats of which no target or shadow model is lacking in any cell. `lacking`: keys
+    of models."""
+    plan = _with_rehearsals(plan, lacking)
+    incomplete = {cell.repeat for cell in plan.cells if not _is_trained(cell, lacking)}
+    return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in incomplete))
 
 
-def _with_rehearsals(plan: Plan, store: Store) -> Plan:
+def _with_rehearsals(plan: Plan, lacking: Collection[str]) -> Plan:
     """The plan without attacks whose rehearsal is not trained completely, of which no repeat can be measured."""
 
     def can_be_measured(piece: Piece) -> bool:
-        return all(_is_trained_for(store, need) for need in piece.needs if need.kind == "evaluate")
+        return all(_is_trained_for(lacking, need) for need in piece.needs if need.kind == "evaluate")
 
     return replace(
         plan,
@@ -195,15 +202,14 @@ def _with_rehearsals(plan: Plan, store: Store) -> Plan:
     )
 
 
-def _is_trained(cell: CellRepeat, store: Store) -> bool:
-    """Whether the target of a repeat and all shadow models of its attacks are in the store."""
-    return _is_trained_for(store, cell.target, *cell.evaluations.values())
+def _is_trained(cell: CellRepeat, lacking: Collection[str]) -> bool:
+    """Whether neither the target of a repeat nor a shadow model of its attacks is lacking."""
+    return _is_trained_for(lacking, cell.target, *cell.evaluations.values())
 
 
-def _is_trained_for(store: Store, *pieces: Piece) -> bool:
-    """Whether all models that pieces need are in the store, and the pieces that are models."""
-    needed = (one for piece in pieces for one in iterate_with_needs(piece))
-    return all(store.has("train", piece.key) for piece in needed if piece.kind == "train")
+def _is_trained_for(lacking: Collection[str], *pieces: Piece) -> bool:
+    """Whether no model that pieces need is lacking, nor a piece that is a model."""
+    return not any(one.key in lacking for piece in pieces for one in iterate_with_needs(piece))
 
 
 def iterate_with_needs(piece: Piece) -> Iterator[Piece]:

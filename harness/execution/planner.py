@@ -25,7 +25,14 @@ from harness.data.split import Split, TableSplit
 from harness.data.steps import Preparation, Step
 from harness.errors import HarnessError, ModelError, SizesError
 from harness.execution.damage import discard_damaged
-from harness.execution.naming import Costs, Naming, PlacedAttack, name_cells
+from harness.execution.naming import (
+    Costs,
+    Naming,
+    PlacedAttack,
+    installed_version,
+    name_cells,
+    version_if_installed,
+)
 from harness.execution.plan import Plan
 from harness.execution.store import MissingResults, Result, Store
 from harness.experiment.setup import Setup, ShadowPool
@@ -82,10 +89,12 @@ def input_width(dataset: Dataset, table: FetchedTable | None) -> tuple[int, int]
     return numbers + int(frame[categories].nunique().sum()), int(frame[schema.label].nunique())
 
 
-def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
+def make_plan(project: Project, spec: Spec, repeat_factor: int = 1, to_run: bool = True) -> Plan:
     """Plan a spec (already scaled by its profile), with `repeat_factor` times as many repeats as it asks for.
 
-    Raises HarnessError for sizes or epsilons that cannot be, MissingData where a table has not been fetched.
+    `to_run`: False for a plan that is only counted, which may lack packages that its engines compute with. Raises
+    PackageNotFoundError where a plan to run lacks one, HarnessError for sizes or epsilons that cannot be, MissingData
+    where a table has not been fetched.
     """
     experiment = spec.own_experiment
     if experiment is None:
@@ -94,6 +103,7 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
     store, namings, preparations = Store(project.store), dict[str, Naming](), _Preparations(spec.least_shown)
     tables: dict[Dataset, tuple[FetchedTable | None, str]] = {}
     named_variants, measured = [], measured_noises(project, spec.paper)
+    version_of = installed_version if to_run else version_if_installed
     for variant in experiment.variants():
         setup = variant.setup
         dataset: Dataset = setup.dataset
@@ -107,7 +117,7 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1) -> Plan:
                 if table is not None:
                     preparations.add(variant.arm, setup, table)
                 costs, noise = _Estimates(setup, table), partial(noise_multiplier, store, setup, measured=measured)
-                namings[name] = Naming(experiment, setup, digest, noise, costs)
+                namings[name] = Naming(experiment, setup, digest, noise, costs, version_of)
             sigma = noise_multiplier(store, setup, variant.epsilon, setup.train_size, measured)
             named_variants.append((variant, namings[name], sigma))
         except HarnessError as error:

@@ -13,7 +13,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +41,7 @@ META = "__meta__"
 BULKY = "description"
 """Part of a record that the index leaves out; it is read from the file where it is needed."""
 UNREADABLE = "cannot be read whole"
+ABSENT = "is not in the store"
 COUNT_FROM_END = -12
 """Where the last record of a zip file without a comment has the number of members."""
 DIGEST_BYTES = hashlib.sha256().digest_size
@@ -120,7 +121,7 @@ class Store:
         try:
             return read_bytes(self.path(kind, key), UNPACKED_BYTES, f"{kind}/{key}")
         except FileNotFoundError:
-            raise MissingResults([(kind, key, "is not in the store")]) from None
+            raise MissingResults([(kind, key, ABSENT)]) from None
 
     def remove(self, kind: str, key: str) -> None:
         """Forget a result."""
@@ -147,22 +148,30 @@ class Store:
         records, faults = self._read_records(kind, keys)
         if faults:
             raise MissingResults(faults)
-        return records
+        return {key: json.loads(record) for key, record in records.items()}
 
     def faults_of_records(self, kind: str, keys: Sequence[str]) -> list[Fault]:
         """Which of many results have no record, or one that is damaged or of another name."""
         return self._read_records(kind, keys)[1]
 
-    def _read_records(self, kind: str, keys: Sequence[str]) -> tuple[dict[str, dict[str, Any]], list[Fault]]:
+    def faults(self, names: Iterable[tuple[str, str]]) -> list[Fault]:
+        """Which of the results of these kinds and keys are missing, or have a record that is damaged or of another
+        name: what a run computes. No array is read."""
+        by_kind: dict[str, list[str]] = {}
+        for kind, key in names:
+            by_kind.setdefault(kind, []).append(key)
+        return [fault for kind, keys in by_kind.items() for fault in self.faults_of_records(kind, keys)]
+
+    def _read_records(self, kind: str, keys: Sequence[str]) -> tuple[dict[str, str], list[Fault]]:
         index = self._index(kind)
-        records: dict[str, dict[str, Any]] = {}
+        records: dict[str, str] = {}
         new: dict[str, tuple[int, int, str]] = {}
         faults: list[Fault] = []
         for key in dict.fromkeys(keys):
             try:
                 status = self.path(kind, key).stat()
             except FileNotFoundError:
-                faults.append((kind, key, "is not in the store"))
+                faults.append((kind, key, ABSENT))
                 continue
             entry = index.get(key)
             if entry is None or entry[:2] != (status.st_size, status.st_mtime_ns):
@@ -176,7 +185,7 @@ class Store:
                 except RecursionError:
                     faults.append((kind, key, UNREADABLE))
                     continue
-            records[key] = json.loads(entry[2])
+            records[key] = entry[2]
         if new:
             self._write_index(kind, {**index, **new})
         return records, faults
@@ -214,7 +223,7 @@ class Store:
         fault = fault_of_record(kind, key, None if result is None else result.meta)
         if result is None or fault is not None:
             there = self.path(kind, key).is_file()
-            raise MissingResults([(kind, key, fault or UNREADABLE if there else "is not in the store")])
+            raise MissingResults([(kind, key, fault or UNREADABLE if there else ABSENT)])
         return result
 
     def peek(self, kind: str, key: str) -> Result | None:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from harness.metrics.queried import Queried
 
 Scope = Literal["attack", "model", "epochs", "per_record", "queried", "baseline", "runs"]
-FORMER_SCOPES = {"answers": "attack", "course": "epochs", "points": "per_record"}
-"""What scopes were called until 2026-11-26, when the keyword was `of`."""
 MODEL_SCOPES: tuple[Scope, ...] = ("model", "epochs", "baseline")
 """Scopes of metrics that no attack is needed for."""
 
@@ -75,9 +73,7 @@ def metric(
     Raises ValueError for a name held already, and for a scope that there is none of.
     """
     if scope not in get_args(Scope):
-        now = FORMER_SCOPES.get(scope)
-        hint = f"is called {now!r} now" if now else f"is none of {', '.join(get_args(Scope))}"
-        raise ValueError(f"metric {name!r}: scope {scope!r} {hint}")
+        raise ValueError(f"metric {name!r}: scope {scope!r} is none of {', '.join(get_args(Scope))}")
 
     def register(function: Callable[..., Value]) -> Callable[..., Value]:
         if name in METRICS:

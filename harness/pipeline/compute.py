@@ -18,10 +18,18 @@ from harness.data.fetch import MissingData, digest_of, fetch, missing_mark
 from harness.errors import AttacksError, HarnessError
 from harness.execution import curves
 from harness.execution.executor import OutOfTime, WorkerPool, read_with_repair, run_pieces
-from harness.execution.plan import Piece, Plan, arms_using, complete_repeats, sort_pieces, trained_repeats
+from harness.execution.plan import (
+    Piece,
+    Plan,
+    arms_using,
+    complete_repeats,
+    faults_of_models,
+    sort_pieces,
+    trained_repeats,
+)
 from harness.execution.planner import data_digest, make_plan
 from harness.execution.reuse import pieces_to_run
-from harness.execution.store import MissingResults, Store
+from harness.execution.store import ABSENT, Fault, MissingResults, Store
 from harness.execution.table import axes_of, measurement_table, model_table, write_parquet
 from harness.execution.table import read_table as read_measured
 from harness.pipeline.context import Context
@@ -67,8 +75,8 @@ def datasets(loaded: Loaded, context: Context) -> list[Dataset]:
     )
 
 
-def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
-    """The plan of a spec with `repeat_factor` times its repeats; fetches its data.
+def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1, to_run: bool = True) -> Plan:
+    """The plan of a spec with `repeat_factor` times its repeats; fetches its data. `to_run`: as for `make_plan`.
 
     Raises MissingData where data cannot be had, and HarnessError, with file and line, for a set-up that does not fit
     the data.
@@ -81,9 +89,8 @@ def plan_of(context: Context, loaded: Loaded, repeat_factor: int = 1) -> Plan:
                     raise MissingData(json.loads(read_text(mark))["missing"])
                 fetch(context.project, dataset, context.progress)
         spec = context.scale(loaded).spec
-        return make_plan(
-            context.project, spec.with_values(experiment=None) if is_of_theory(loaded) else spec, repeat_factor
-        )
+        planned = spec.with_values(experiment=None) if is_of_theory(loaded) else spec
+        return make_plan(context.project, planned, repeat_factor, to_run)
 
 
 def pieces_left(context: Context, loaded: Loaded, plan: Plan) -> list[Piece]:
@@ -249,13 +256,34 @@ def _compute_plans(
 
 
 def _select_trained(context: Context, loaded: Loaded, plan: Plan) -> Plan:
-    """The repeats of a plan whose models are all trained. Raises HarnessError where a cell has no such repeat."""
+    """The repeats of a plan whose models are all trained. What is left out as a model cannot be read is said.
+
+    Raises HarnessError where a cell has no such repeat.
+    """
     choose = trained_repeats if context.is_sequential else complete_repeats
-    part = choose(plan, Store(context.project.store))
+    faults = faults_of_models(plan, Store(context.project.store))
+    part = choose(plan, {key for _, key, _ in faults})
+    damaged = [fault for fault in faults if fault[2] != ABSENT]
+    again, what = context.command("run", loaded), _count_damaged(damaged)
     if {cell.group for cell in part.cells} != {cell.group for cell in plan.cells}:
-        again = context.command("run", loaded)
-        raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet; `{again}` goes on with it")
+        why = f" ({what})" if damaged else ""
+        raise HarnessError(f"{loaded.spec.id}: no repeat is trained completely yet{why}; `{again}` goes on with it")
+    if damaged:
+        trained = choose(plan, {key for _, key, fault in faults if fault == ABSENT})
+        counts = [(len(one.cells), sum(len(cell.evaluations) for cell in one.cells)) for one in (trained, part)]
+        targets, attacks = (f"{every - kept} of {every}" for every, kept in zip(*counts, strict=True))
+        left_out = f"{targets} targets and {attacks} attacks are left out"
+        context.progress.warn(f"{loaded.spec.id}: {what}; {left_out}; `{again}` trains them anew")
     return part
+
+
+def _count_damaged(faults: Sequence[Fault]) -> str:
+    """How many models cannot be read, which is the first, and why; "" where there is none."""
+    if not faults:
+        return ""
+    kind, key, fault = faults[0]
+    first = f"{kind}/{key}, {fault}"
+    return f"a model is damaged: {first}" if len(faults) == 1 else f"{len(faults)} models are damaged, first {first}"
 
 
 def _write_models(

@@ -1,7 +1,8 @@
 """`dvc.yaml`, from the specs and the profile that `params.yaml` selects; `flagship/dvc.yaml`, of its flagship.
 
-A spec is named by its file alone. Specs of which the profile decides nothing have no stages. Outside of the checkout
-the code is an installed package: stages then depend on `requirements.txt`, where there is one, in place of its files.
+A spec is named by its file alone. Specs of which the profile decides nothing have no stages. A stage depends on the
+whole of `harness/`: an edit there re-enters it, and the store answers for what the edit left as it was. Outside of the
+checkout the code is an installed package: stages then depend on `requirements.txt`, where there is one, in its place.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import textwrap
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import jinja2
 import yaml
@@ -18,8 +21,6 @@ from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.escaping import visible_json
 from harness.experiment.results import ResultsFile
-from harness.imports import closure
-from harness.pipeline.code import STAGES, has_code, paths_of
 from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context
 from harness.pipeline.results import results_file
@@ -34,16 +35,14 @@ PLAIN = re.compile(r"[\w./${}-]+")
 def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
     """`dvc.yaml`, for the specs of the profile."""
     used = [d for one in specs for d in datasets(one, context)]
-    fetched = {d.name: type(d) for d in used if isinstance(d, TableDataset) and not isinstance(d, CsvTable)}
-    modules = closure(*(kind.__module__ for kind in fetched.values()))
-    own = tuple(m for m in modules if m.partition(".")[0] == "harness")  # others lie outside of the checkout
+    fetched = sorted({d.name for d in used if isinstance(d, TableDataset) and not isinstance(d, CsvTable)})
     return _render(
         "dvc.yaml.in",
         context,
         specs,
-        fetched=sorted(fetched),
-        fetching=_paths_of_code(context, (*STAGES["fetch"].modules(), *own)),
-        data=[*(f"data/{name}" for name in sorted(fetched)), *map(_literal, _own_tables(context, specs))],
+        fetched=fetched,
+        code_of_data=_paths_of_code(context.project.root, "harness/data"),
+        data=[*(f"data/{name}" for name in fetched), *map(_literal, _own_tables(context, specs))],
     )
 
 
@@ -68,14 +67,14 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"each": _list_items, "each_uncached": _list_uncached, "lines": _lines, "words": shlex.join}
-    environment.filters["scalar"] = _scalar
+    environment.filters |= {"scalar": _scalar, "listed": _flow_items}
     measured = [one.spec.id for one in specs if not is_of_theory(one)]
     theory = [one.spec.id for one in specs if is_of_theory(one)]
     papers = dict.fromkeys(one.split("/")[0] for one in (*measured, *theory))
     docs = ["docs"] if (context.project.root / "docs").is_dir() else []
     return environment.get_template(template).render(
         at=lambda names, pattern: [pattern.replace("*", name) for name in names],
-        code=lambda stage: _paths_of_code(context, STAGES[stage].modules()),
+        code=_paths_of_code(context.project.root, "harness"),
         measured=measured,
         sequential=context.is_sequential,
         theory=theory,
@@ -84,11 +83,11 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
     )
 
 
-def _paths_of_code(context: Context, modules: tuple[str, ...]) -> list[str]:
-    """What a stage that rests on modules depends on, from the project's root."""
-    if has_code(context.project.root):
-        return paths_of(modules)
-    return [REQUIREMENTS] if (context.project.root / REQUIREMENTS).is_file() else []
+def _paths_of_code(root: Path, folder: str) -> list[str]:
+    """What a stage that rests on a folder of the code depends on, from the project's root."""
+    if (root / "harness" / "pipeline" / Path(__file__).name).is_file():
+        return [folder]
+    return [REQUIREMENTS] if (root / REQUIREMENTS).is_file() else []
 
 
 def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:
@@ -120,11 +119,23 @@ def _scalar(text: str) -> str:
     return visible_json(json.dumps(text, ensure_ascii=False))
 
 
-def _list_uncached(paths: Iterable[str]) -> str:
-    """Outputs that DVC hashes and does not keep."""
-    return "\n".join(f"      - {_scalar(path)}:\n          cache: false" for path in paths)
+def _list_uncached(paths: Iterable[str], *options: str) -> str:
+    """Outputs that DVC hashes and does not keep, each with more options."""
+    return "\n".join(f"      - {_scalar(path)}: {{{', '.join(('cache: false', *options))}}}" for path in paths)
+
+
+def _flow_items(names: Iterable[str]) -> str:
+    """Items of a list that YAML has between brackets; none of them may hold `${`, which DVC fills in elsewhere only."""
+    return _wrap(", ".join(map(_scalar, names)))
 
 
 def _lines(specs: Iterable[str]) -> str:
-    """Words for a shell on lines of their own, in a command that YAML folds into one."""
-    return "\n".join(f"      {shlex.quote(one)}" for one in specs)
+    """Words for a shell, in a command that YAML folds into one line."""
+    return _wrap(shlex.join(specs))
+
+
+def _wrap(text: str) -> str:
+    """Text on lines of 120 characters."""
+    wrap = textwrap.TextWrapper(120, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False)
+    wrap.break_long_words = wrap.replace_whitespace = wrap.expand_tabs = False
+    return wrap.fill(text)

@@ -20,7 +20,6 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from harness.bounds import SPEC_BYTES, SPEC_VALUES, read_text
 from harness.errors import HarnessError
 from harness.reading_bounds import check_place
-from harness.spec import former_names
 from harness.spec.yaml_nodes import compose, events, items_of, line_of, value_of
 
 SourceLine = tuple[Path, int]
@@ -218,11 +217,7 @@ def _within_limits(path: Path, text: str) -> None:
 def _plain_mapping(node: MappingNode, keys: Keys, path: Path, places: dict[Keys, SourceLine]) -> Fields:
     result: Fields = {}
     for key, value in items_of(node):
-        written = _text(_scalar(key, path))
-        if (name := former_names.current_key(written, keys)) != written:
-            former_names.warn(path, line_of(key), written, name)
-            if name in result:
-                raise HarnessError(f"{path}:{line_of(key)}: {written}: is called {name} now, which stands here too")
+        name = _text(_scalar(key, path))
         places[(*keys, name)] = (path, line_of(key))
         result[name] = _plain_value(value, (*keys, name), path, places)
     return result
@@ -237,10 +232,7 @@ def _plain_value(node: Node, keys: Keys, path: Path, places: dict[Keys, SourceLi
             places[(*keys, index)] = (path, line_of(value))
             items.append(_plain_value(value, (*keys, index), path, places))
         return items
-    written_value = _scalar(node, path)
-    if (value := former_names.current_value(written_value, keys)) is not written_value:
-        former_names.warn(path, line_of(node), written_value, value)
-    return value
+    return _scalar(node, path)
 
 
 def _scalar(node: Node, path: Path) -> object:

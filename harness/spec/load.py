@@ -31,8 +31,6 @@ from harness.spec.readings import readings
 from harness.spec.surface import CONTENT, SHARED, core
 
 NOT_SPECS = ("papers.yaml", "findings.yaml", "pipeline.yaml")
-RENAMED = {"bound": "formula", "quantity": "formula", "accountant": "privacy", "clipping": "training", "l2": "model"}
-"""What fields were called, or where they stood, and where to look now."""
 
 
 @dataclass(frozen=True)
@@ -306,8 +304,6 @@ def _explain(document: Document, fault: ErrorDetails) -> str:
             known = sorted({*known} - {"attack_axes"})
         elif loc[0] == "claims":
             known = [name for name in known if name != "also_decided_by"]
-        if loc[-1] in RENAMED and RENAMED[loc[-1]] in known:
-            known = [RENAMED[loc[-1]]]
         close = difflib.get_close_matches(str(loc[-1]), known, n=1)
         close = close or (known if len(known) == 1 else [])
         message = "unknown field" + (f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(known)}")

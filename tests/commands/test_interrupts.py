@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from harness.commands import interrupts
 from harness.commands.interrupts import heed_one_interrupt
+from tests.conftest import REPO
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +53,36 @@ def test_where_it_is_ignored_it_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with heed_one_interrupt():
         interrupt()
+
+
+TRAPS = {
+    "typing_extensions": "os.kill(os.getpid(), signal.SIGINT)",  # of the command line itself
+    "numpy": "os.kill(os.getpid(), signal.SIGINT)",  # of what a command imports
+    "pandas": "try: os.kill(os.getpid(), signal.SIGINT); time.sleep(9)\nexcept KeyboardInterrupt: raise ImportError('x')",
+    "typer": "try: os.kill(os.getpid(), signal.SIGINT)\nexcept BaseException: pass",
+}
+"""By module that sends Ctrl-C while it is imported, what it does."""
+
+
+@pytest.mark.parametrize("way", ["script", "-m"])
+@pytest.mark.parametrize("module", TRAPS)
+def test_ctrl_c_while_modules_are_imported_is_one_line(module: str, way: str, tmp_path: Path) -> None:
+    """Whatever the module makes of it."""
+    (tmp_path / f"{module}.py").write_text(f"import os, signal, time\n{TRAPS[module]}\nraise SystemExit(9)\n")
+    (tmp_path / "script").write_text("from harness.__main__ import main\nmain()\n")
+    ran = subprocess.run(
+        [sys.executable, *([str(tmp_path / "script")] if way == "script" else ["-P", "-m", "harness"]), "validate"],
+        cwd=REPO,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{REPO}"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,  # a test runner may have it ignored
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("", "harness: stopped\n")
+    assert ran.returncode in (130, -signal.SIGINT)  # Python itself chooses between the two; in a shell both are 130
+
+
+def test_the_script_is_what_the_module_runs() -> None:
+    project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"harness": "harness.__main__:main"}

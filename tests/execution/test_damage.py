@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shutil
@@ -14,8 +15,10 @@ import pytest
 from harness import tracking
 from harness.errors import HarnessError
 from harness.execution.executor import OutOfTime, WorkerPool, read_with_repair
+from harness.execution.planner import make_plan
 from harness.execution.store import Result, Store
 from harness.execution.table import read_table
+from harness.identity import KINDS, Kind
 from harness.paths import Project
 from harness.pipeline.compute import attack, train, worker_pool_of
 from harness.pipeline.context import Context
@@ -152,6 +155,35 @@ def test_part_of_a_run_is_measured_again_from_its_models(finished: Finished) -> 
     assert {path: path.stat().st_mtime_ns for path in (project.store / "train").rglob("*.npz")} == models
 
 
+@pytest.mark.parametrize("profile", ["full", "until"])
+def test_part_of_a_run_says_what_it_leaves_out_as_a_model_cannot_be_read(finished: Finished, profile: str) -> None:
+    """In one line, also where nothing is left; a model that is not trained yet is no news, and none is touched."""
+    project, right = finished
+    run(project, profile)
+    (loaded,) = load_specs(project, [])
+    plan, store = make_plan(project, loaded.spec), Store(project.store)
+    first, other = plan.cells[0], plan.cells[-1]
+    assert (first.repeat, other.repeat, first.group == other.group) == (0, 1, False)
+    says = (
+        r"a model is damaged: train/\w{64}, its description belongs to another name; "
+        r"[12] of 4 targets and [36] of 12 attacks are left out; `harness run .*own/cancer` trains them anew"
+    )
+    overwrite(np.random.default_rng(0), store.path("train", other.target.key), store.path("train", first.target.key))
+    before = {path: path.stat().st_mtime_ns for path in (project.store / "train").rglob("*.npz")}
+    ran = run_cli(project.root, "run", "--partial", "-q", "-p", profile, **UNTRACKED)
+    assert ran.returncode == 0, ran.stderr
+    said = [line for line in ran.stderr.splitlines() if "damaged" in line]
+    assert len(said) == 1, ran.stderr
+    assert re.fullmatch(rf"harness: warning: own/cancer: {says}", said[0])
+    assert {path: path.stat().st_mtime_ns for path in (project.store / "train").rglob("*.npz")} == before
+    cut(np.random.default_rng(0), store.path("train", first.target.key), first.target.key)
+    none = run_cli(project.root, "run", "--partial", "-q", "-p", profile, **UNTRACKED)
+    assert none.returncode == 2
+    why = r"no repeat is trained completely yet \(2 models are damaged, first train/\w{64}, .*\); `harness run"
+    assert re.fullmatch(rf"harness: own/cancer: {why} .*` goes on with it\n", none.stderr)
+    assert run(project, profile) == right[profile]
+
+
 def test_one_line_says_that_a_result_is_of_another_name_and_verdicts_stay(finished: Finished) -> None:
     project, right = finished
     run(project, "full")
@@ -176,6 +208,27 @@ def test_what_only_reads_changes_nothing_in_a_damaged_store(finished: Finished, 
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr
     assert {path: path.read_bytes() for path in project.store.rglob("*.npz") if path.parts[-3] != "noise"} == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plan_counts_what_a_run_computes(finished: Finished, kind: Kind) -> None:
+    """Also of results that nothing reads: the shadow models and fits of attacks that are there."""
+    project, right = finished
+    run(project, "full")
+    pieces = make_plan(project, load_specs(project, [])[0].spec).pieces()
+    *several, last = (Store(project.store).path(kind, piece.key) for piece in pieces if piece.kind == kind)
+    damaged = list(zip((overwrite, cut, remove), several, strict=False))
+    for apply, path in damaged:
+        apply(np.random.default_rng(0), path, last)
+    foreign = next(piece for piece in pieces if piece.kind != kind)
+    shutil.copy2(Store(project.store).path(foreign.kind, foreign.key), last)
+    before = {path: path.stat().st_mtime_ns for path in project.store.rglob("*.npz")}
+    planned = run_cli(project.root, "plan", "--json", "-p", "full")
+    (row,) = json.loads(planned.stdout)["specs"]
+    assert run(project, "full") == right["full"]
+    computed = [path for path in project.store.rglob("*.npz") if before.get(path) != path.stat().st_mtime_ns]
+    assert row["missing"] == len(computed) == 1 + len(damaged)
+    assert json.loads(run_cli(project.root, "plan", "--json", "-p", "full").stdout)["specs"][0]["missing"] == 0
 
 
 @pytest.mark.parametrize("kind", ["split", "train", "evaluate"])

@@ -16,7 +16,7 @@ from harness.attacks.attack import AttackResult, Fitted, ScoringAttack
 from harness.attacks.lira import Lira
 from harness.attacks.pooled import PoolTarget
 from harness.errors import HarnessError
-from harness.execution.plan import complete_repeats, sort_pieces, trained_repeats
+from harness.execution.plan import complete_repeats, faults_of_models, sort_pieces, trained_repeats
 from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.execution.table import read_table
@@ -190,10 +190,12 @@ def test_a_run_in_part_leaves_out_what_is_not_rehearsed_and_nothing_else(make_pr
     done = run_cli(project.root, "run", "--quiet", "-p", "full")
     assert done.returncode == 0, done.stderr
     plan, store = make_plan(project, load_specs(project, [])[0].spec), Store(project.store)
-    assert trained_repeats(plan, store) == complete_repeats(plan, store) == plan
+    assert trained_repeats(plan, set()) == complete_repeats(plan, set()) == plan
+    assert faults_of_models(plan, store) == []
     rehearsal = next(n for n in plan.cells[0].evaluations["rehearsed", ()].needs if n.kind == "evaluate")
     store.path("train", rehearsal.needs[0].key).unlink()
-    for part in (trained_repeats(plan, store), complete_repeats(plan, store)):
+    assert faults_of_models(plan, store) == [("train", rehearsal.needs[0].key, "is not in the store")]
+    for part in (trained_repeats(plan, {rehearsal.needs[0].key}), complete_repeats(plan, {rehearsal.needs[0].key})):
         assert [cell.repeat for cell in part.cells] == [cell.repeat for cell in plan.cells]
         lost = [
             (cell.group, name)

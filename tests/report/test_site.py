@@ -25,6 +25,7 @@ from harness.spec.load import load_specs
 from harness.spec.profile import load_params
 from harness.verdicts.counts import CERTAINTIES, CERTAINTY, DISPROVED
 from tests.conftest import REPO, SMALL_SPEC, run_cli
+from tests.report.pages import read_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SPECS = ["humphries2020", "thudi2022/theory", "tramer2025/lira", "tramer2025/theory"]
@@ -282,12 +283,12 @@ def test_every_link_leads_somewhere_and_every_claim_has_a_page(site: Path) -> No
 def test_each_count_leads_to_its_claims_in_the_table(site: Path) -> None:
     rows = re.findall(
         r'<tr data-paper="(.*?)" data-verdict="(.*?)" data-kind=".*?" data-group="(.*?)"',
-        (site / "claims.html").read_text(),
+        read_page(site / "claims.html"),
     )
     counted = 0
     for path in (site / "index.html", *site.glob("papers/*.html")):
         for filters, n in re.findall(
-            r'<a class="v [^>]*claims\.html#([^"]*)"><span[^>]*>.</span> (\d+) ', path.read_text()
+            r'<a class="v [^>]*claims\.html#([^"]*)"><span[^>]*>.</span> (\d+) ', read_page(path)
         ):
             _, paper, verdict, _, _, group, _ = map(unquote, filters.split("/"))
             chosen = [row for row in rows if row[0] == (paper or row[0]) and row[1:] == (verdict, group)]
@@ -307,7 +308,7 @@ def test_a_count_opens_the_table_with_its_claims_alone(site: Path, page: Any) ->
 
 
 def test_the_front_is_light_and_says_first_what_is_wrong(site: Path) -> None:
-    front = (site / "index.html").read_text()
+    front = read_page(site / "index.html")
     assert len(front.encode()) < 400_000
     cards = re.findall(r'<article class="card">.*?</article>', front, flags=re.DOTALL)
     assert 3 <= len(cards) <= 6
@@ -348,7 +349,7 @@ def test_the_front_lists_every_claim_of_a_paper_that_is_violated_on_its_data(sit
 
 def test_the_front_says_how_sure_one_is_of_the_first_row(site: Path) -> None:
     """Of the papers' claims on their data that are decided, each is counted under one word."""
-    text = (site / "index.html").read_text()
+    text = read_page(site / "index.html")
     table = re.search(r'<table class="sure-of">.*?</table>', text, re.DOTALL).group()  # type: ignore[union-attr]
     shown = {
         words: tuple(0 if n == "–" else int(n) for n in counts)
@@ -372,7 +373,7 @@ def test_claims_of_one_statement_have_headings_of_their_own(site: Path) -> None:
 
 
 def test_the_page_about_the_site_says_what_was_trained_on_what_and_how_to_cite(site: Path) -> None:
-    text = (site / "about.html").read_text()
+    text = read_page(site / "about.html")
     models = [int(n.replace(",", "")) for n in re.findall(r'</code></td><td class="n">([\d,]+)</td>', text)]
     assert (
         re.search(r"([\d,]+) target models \(shadow models are not counted\) in \d+ core-hours", text).group(1)
@@ -386,7 +387,7 @@ def test_the_page_about_the_site_says_what_was_trained_on_what_and_how_to_cite(s
 
 def test_one_quantity_stands_beside_itself_over_papers(site: Path) -> None:
     """Advantages of two papers on one page, each mean that of the committed table."""
-    text = (site / "compare.html").read_text()
+    text = read_page(site / "compare.html")
     part = text[text.index('id="advantage"') : text.index('id="auc"')]
     groups = dict(re.findall(r"<summary>(.*?): \d+ rows</summary>(.*?)</details>", part, re.DOTALL))
     assert {"Humphries et al. 2020", "Tramèr 2025"} <= set(groups)

@@ -16,7 +16,7 @@ from harness.claims.evidence import Measurements
 from harness.claims.operands import MetricSeries
 from harness.claims.samples import Samples
 from harness.claims.statistics import MeanEstimate, share_at_least
-from harness.claims.verdict import FORMER_BASES, Verdict, basis_text
+from harness.claims.verdict import Verdict, basis_text
 from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale
@@ -173,10 +173,3 @@ def test_a_run_goes_on_for_a_better_basis_where_the_profile_says_so(loaded: Load
     # A claim that is open on any basis goes first.
     opened = both(around(0.9, 6), around(BOUND - 0.1, 6, 0.2))
     assert set(asks(free, opened)) == {"iid-held"}
-
-
-def test_bases_by_their_names_of_before_are_read(loaded: Loaded) -> None:
-    verdict = judged(loaded, both(around(0.9, 40), around(0.1, 40)))["biased-beats-iid"]
-    for before, now in FORMER_BASES.items():
-        written = {**verdict.model_dump(mode="json"), "basis": before}
-        assert Verdict.model_validate(written).basis == now

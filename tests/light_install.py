@@ -1,0 +1,41 @@
+"""Tests on the light install, `pip install .`: what needs a package of the extra `train` is skipped and says which."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from subprocess import CompletedProcess
+
+import pytest
+
+from harness.commands.app import TRAINING_PACKAGES
+
+REFUSAL = re.compile(r"(?m)^harness: this needs (\S+): pip install 'mi-dp-harness\[train\]'")
+
+
+def is_missing(package: str) -> bool:
+    """Whether a package of the extra `train` is not installed here."""
+    name = package.partition(".")[0].replace("-", "_")
+    if name not in TRAINING_PACKAGES:
+        return False
+    try:
+        return importlib.util.find_spec(name) is None
+    except ImportError:
+        return True
+
+
+def missing_package(error: BaseException | None) -> str | None:
+    """The package of the extra for want of which an error came about; None where that is not why."""
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError) and is_missing(str(error.name)):
+            return str(error.name)
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def skip_if_refused(ran: CompletedProcess[str]) -> CompletedProcess[str]:
+    """What a command did; skips the test where the command refused for want of a package that is not installed."""
+    refusal = REFUSAL.search(ran.stderr)
+    if ran.returncode == 2 and refusal is not None and is_missing(refusal[1]):
+        pytest.skip(f"needs {refusal[1]}")
+    return ran
