@@ -22,10 +22,10 @@ from harness.claims.operands import MetricSeries, PointQuantifier, Quantifier
 from harness.claims.points_left_out import count_points_left_out
 from harness.claims.reasons import Found, Reason, place_of
 from harness.claims.results import Part, PartResult, PointResult, not_run
-from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
 from harness.claims.verdict import Outcome, Point
 from harness.coordinates import Level, Where
 from harness.coordinates import text as place_text
+from harness.inference import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
 
 FAR = 10_000
 """Repeats past which a projection is not worth telling."""

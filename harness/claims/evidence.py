@@ -16,12 +16,12 @@ from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import Design, Fixed, Series
 from harness.claims.operands import Chosen, FormulaValue, MetricSeries
 from harness.claims.series import is_of_runs
-from harness.claims.statistics import MeanEstimate
 from harness.claims.table_index import index_table
 from harness.coordinates import Cell, Level, Place, Where, order_levels, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
 from harness.formulas import formula_named
+from harness.inference import MeanEstimate
 from harness.metrics import METRICS
 
 

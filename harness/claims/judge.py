@@ -12,14 +12,13 @@ import math
 
 import numpy as np
 
-from harness.claims.ends import clearer_end
 from harness.claims.evidence import Measurements
 from harness.claims.operands import AxisValue, FormulaValue, MetricOperand, MetricSeries, Number
 from harness.claims.results import LEVEL, PointResult, point
-from harness.claims.statistics import MeanEstimate
 from harness.claims.verdict import BoundStatus, Point
 from harness.coordinates import Cell, Where
 from harness.formulas import formula_named
+from harness.inference import MeanEstimate, clearer_end
 from harness.privacy.accounting import to_replace_one
 
 Right = MetricSeries | FormulaValue | AxisValue | Number

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from harness.arrays import Array
 from harness.claims.operands import PointQuantifier
 from harness.claims.reasons import Reason, reason_in_words
-from harness.claims.statistics import MeanEstimate
 from harness.claims.verdict import Outcome, Point
 from harness.coordinates import Cell, Where
+from harness.inference import MeanEstimate
 
 LEVEL = 0.95
 

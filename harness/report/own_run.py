@@ -20,10 +20,10 @@ from harness.claims.evidence import Measurements
 from harness.claims.kinds.close import Close
 from harness.claims.kinds.compare import Compare
 from harness.claims.operands import OWNER_SET, MetricSeries
-from harness.claims.statistics import MeanEstimate
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import Level
 from harness.errors import HarnessError
+from harness.inference import MeanEstimate
 from harness.pipeline.context import Context
 from harness.pipeline.judging import measurements
 from harness.pipeline.stages import Stage, read_stages

@@ -15,8 +15,8 @@ from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.results import Part, PartResult
 from harness.claims.sequential import allocate_repeats
-from harness.claims.statistics import FEWEST
 from harness.hashing import generator
+from harness.inference import FEWEST
 from harness.metrics import metrics_of
 from harness.testing.nonconformance import check_configuration, require
 

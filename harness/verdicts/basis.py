@@ -9,8 +9,8 @@ from harness.claims.design import Bounded, Design, Sequential, Summarised
 from harness.claims.evidence import Measurements
 from harness.claims.results import PartResult, PointResult
 from harness.claims.sequential import JudgeClaim, first_deciding_look, is_decided
-from harness.claims.statistics import share_at_least
 from harness.claims.verdict import Basis, Outcome, Point
+from harness.inference import share_at_least
 
 LARGEST_E = 1e12
 
@@ -74,7 +74,7 @@ def judge_on_basis(
         else:
             e_value = (
                 0.5 / p_value
-            )  # the t-test's martingale, which a one-sided p-value halves (harness.claims.anytime)
+            )  # the t-test's martingale, which a one-sided p-value halves (harness.inference.anytime)
         e_value = min(LARGEST_E, e_value)
     return Judgement(findings, by_t_test, bounded, decided_at, e_value)
 

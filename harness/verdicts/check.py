@@ -18,13 +18,13 @@ from harness.claims.expression import Expression, over_axes
 from harness.claims.reasons import of_parts
 from harness.claims.results import PartResult
 from harness.claims.sequential import JudgeClaim, cells_used
-from harness.claims.statistics import rarity_bound
 from harness.claims.verdict import Basis, Outcome, Verdict
 from harness.coordinates import Attacked
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint
 from harness.imports import closure
+from harness.inference import rarity_bound
 from harness.metrics import METRICS
 from harness.metrics.metric import module_of
 from harness.spec.claim import Claim

@@ -23,7 +23,6 @@ from harness.claims.sequential import (
     by_cell,
     is_decided,
 )
-from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
@@ -31,6 +30,7 @@ from harness.experiment.results import ResultsFile
 from harness.experiment.setup import Setup
 from harness.formulas.gaussian import batches_of_epoch
 from harness.hashing import fingerprint
+from harness.inference import FEWEST
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled

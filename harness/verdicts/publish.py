@@ -21,10 +21,10 @@ from harness.claims.kinds.close import Close
 from harness.claims.kinds.count import Count
 from harness.claims.kinds.table import PrintedTable
 from harness.claims.operands import Number
-from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
 from harness.data.dataset import TableDataset
 from harness.experiment.results import ResultsFile
+from harness.inference import FEWEST
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled

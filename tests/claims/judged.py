@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 
-from harness.claims import anytime
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.declared import NameScope
 from harness.claims.design import Design
 from harness.claims.evidence import Measurements
 from harness.claims.results import Part, PartResult
 from harness.coordinates import Attacked
+from harness.inference import TMixtureCS
+from harness.inference.anytime import _log_martingale
 from harness.metrics import metrics_of
 from harness.spec.claim import AnyExpectation
 
@@ -62,7 +63,7 @@ def plain(cells: dict[Attacked, int]) -> dict[tuple[str, float], int]:
     return {(arm, dict(place)["epsilon"]): n for ((arm, place), _), n in cells.items()}
 
 
-def log_martingale(mean: anytime.TMixtureCS, value: float) -> np.ndarray:
+def log_martingale(mean: TMixtureCS, value: float) -> np.ndarray:
     """(n,) log M_1(value), log M_2(value), ..."""
     counts = np.arange(1, mean.n + 1)
-    return anytime._log_martingale(counts, mean.moments.means - value, mean.moments.stderrs)
+    return _log_martingale(counts, mean.moments.means - value, mean.moments.stderrs)

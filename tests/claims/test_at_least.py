@@ -13,7 +13,7 @@ from harness.claims.design import Sequential
 from harness.claims.kinds.at_least import _as_one_point
 from harness.claims.results import Part, PartResult, PointResult, point
 from harness.claims.sequential import allocate_repeats
-from harness.claims.statistics import Estimate
+from harness.inference import Estimate
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, parts_of
 
 AXES = ("bound", "p", "epsilon")

@@ -14,7 +14,9 @@ from harness.claims.combine import combine_alternatives
 from harness.claims.design import Bounded, Sequential
 from harness.claims.judge import compare_equivalence
 from harness.claims.results import Part, PartResult, PointResult, point
-from harness.claims.statistics import (
+from harness.errors import HarnessError
+from harness.formulas import FORMULAS
+from harness.inference import (
     Estimate,
     SequentialEstimate,
     detectable_effect,
@@ -22,8 +24,6 @@ from harness.claims.statistics import (
     estimate,
     repeats_needed,
 )
-from harness.errors import HarnessError
-from harness.formulas import FORMULAS
 from harness.privacy.accounting import to_replace_one
 from harness.verdicts.basis import combined_outcome
 from tests.claims.judged import PARSE, evidence_of, judge, parts_of

@@ -12,7 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.claims.anytime import (
+from harness.claims.design import Bounded, Sequential, Series
+from harness.claims.reasons import reason_in_words
+from harness.claims.results import PartResult, PointResult
+from harness.claims.sequential import _is_on_deciding_side, _Rule
+from harness.claims.verdict import Point
+from harness.formulas import FORMULAS
+from harness.inference import (
+    FEWEST,
+    BettingMean,
+    Estimate,
+    Stream,
+    bet_on_streams,
+    detectable_effect,
+    estimate,
+    moments,
+    repeats_needed,
+)
+from harness.inference.anytime import (
     LATER,
     LEAST_SLOPE,
     PRIOR_PRECISION,
@@ -21,14 +38,6 @@ from harness.claims.anytime import (
     t_mixture_cs,
     two_stake_cs,
 )
-from harness.claims.betting import BettingMean, Stream, bet_on_streams
-from harness.claims.design import Bounded, Sequential, Series
-from harness.claims.reasons import reason_in_words
-from harness.claims.results import PartResult, PointResult
-from harness.claims.sequential import _is_on_deciding_side, _Rule
-from harness.claims.statistics import FEWEST, Estimate, detectable_effect, estimate, moments, repeats_needed
-from harness.claims.verdict import Point
-from harness.formulas import FORMULAS
 from harness.metrics.exposure import EVERY, exposure
 from harness.metrics.membership import FPR_LEVELS, advantage
 from harness.metrics.value import average

@@ -16,8 +16,8 @@ from harness.claims.design import Sequential
 from harness.claims.reasons import reason_in_words
 from harness.claims.results import Part, PartResult, PointResult, not_run
 from harness.claims.sequential import allocate_repeats
-from harness.claims.statistics import Estimate
 from harness.claims.verdict import Point
+from harness.inference import Estimate
 from tests.claims.judged import PARSE, evidence_of, judge, plain
 
 OF = {"metric": "advantage", "arm": "a", "attack": "x"}

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from harness.claims.design import Bounded, Sequential
-from harness.claims.statistics import share_at_least
 from harness.claims.verdict import FORMER_BASES, Verdict, basis_text
+from harness.inference import share_at_least
 from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ville.evalues import ebh
 
-from harness.claims.betting import Stream, bet_on_streams
 from harness.claims.verdict import Verdict
+from harness.inference import Stream, bet_on_streams
 from harness.report.summary import catalogue_sentence
 from harness.verdicts.multiplicity import correct_for_all_claims, e_bh, holm
 

@@ -12,9 +12,9 @@ import pytest
 
 from harness.claims.reasons import Reason
 from harness.claims.results import PartResult, PointResult
-from harness.claims.statistics import Estimate
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import Cell, place
+from harness.inference import Estimate
 from harness.paths import Project
 from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile, scale

@@ -18,7 +18,7 @@ from harness.claims.expression import Expression, Name, chain, numeral, phrase
 from harness.claims.kinds.over_repeats import series_of, stack_repeats
 from harness.claims.operands import MetricOperand
 from harness.claims.results import Part, PartResult, PointResult, not_run, point, unknown_part
-from harness.claims.statistics import pearson
+from harness.inference import pearson
 
 FEWEST = 3
 
