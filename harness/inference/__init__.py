@@ -3,6 +3,7 @@
 from harness.inference.anytime import TMixtureCS, TwoStakeCS, t_mixture_cs, t_mixture_ends, two_stake_cs
 from harness.inference.betting import BettingMean, Stream, bet_on_streams
 from harness.inference.ends import Undecidable, clearer_end
+from harness.inference.multiplicity import e_bh, holm
 from harness.inference.statistics import (
     FEWEST,
     MANY,
@@ -40,8 +41,10 @@ __all__ = [
     "combine_estimates",
     "detectable_effect",
     "difference",
+    "e_bh",
     "estimate",
     "hall_transform",
+    "holm",
     "inverse_hall_transform",
     "moments",
     "pearson",
