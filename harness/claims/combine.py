@@ -25,7 +25,7 @@ from harness.claims.results import Part, PartResult, PointResult, not_run
 from harness.claims.verdict import Outcome, Point
 from harness.coordinates import Level, Where
 from harness.coordinates import text as place_text
-from harness.inference import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
+from harness.inference import MeanEstimate, SequentialEstimate, detectable_effect, partial_conjunction, repeats_needed
 
 FAR = 10_000
 """Repeats past which a projection is not worth telling."""
@@ -40,8 +40,9 @@ def combine_alternatives(point_results: Sequence[PointResult], absent: int = 0) 
     `absent`: number of further alternatives of which nothing is known; with any, it cannot be opposed.
     """
     best = min(point_results, key=lambda look: look.point.p_support)
-    support = min(1.0, best.point.p_support * (len(point_results) + absent))
-    oppose = 1.0 if absent else max(look.point.p_oppose for look in point_results)
+    alternatives = len(point_results) + absent
+    support = partial_conjunction([look.point.p_support for look in point_results], 1, alternatives)
+    oppose = partial_conjunction([look.point.p_oppose for look in point_results], alternatives, alternatives)
     corrected = best.point.model_copy(update={"p_support": support, "p_oppose": oppose})
     return PointResult(
         corrected,
@@ -150,8 +151,8 @@ def combine(
         min(needed, len(points)) - 1
     ]
     deciding_oppose = sorted(indices, key=lambda i: (opposes[i], -tie * i))[min(m - needed, len(points) - 1)]
-    support = min(1.0, supports[deciding_support] * (m - needed + 1)) if needed <= len(points) else 1.0
-    oppose = min(1.0, opposes[deciding_oppose] * needed * part.parts) if m - needed < len(points) else 1.0
+    support = partial_conjunction(supports, needed, m)
+    oppose = min(1.0, partial_conjunction(opposes, m - needed + 1, m) * part.parts)
     if quantifier == "all":
         correction = f"every one of {m} points at alpha/2; Bonferroni over {m * part.parts} to oppose"
     elif quantifier == "some":

@@ -2,8 +2,10 @@
 
 from harness.inference.anytime import TMixtureCS, TwoStakeCS, t_mixture_cs, t_mixture_ends, two_stake_cs
 from harness.inference.betting import BettingMean, Stream, bet_on_streams
+from harness.inference.e_values import calibrate_p_value, e_value_of_bets, e_value_of_t_mixture
 from harness.inference.ends import Undecidable, clearer_end
 from harness.inference.multiplicity import e_bh, holm
+from harness.inference.quantifiers import partial_conjunction
 from harness.inference.statistics import (
     FEWEST,
     MANY,
@@ -37,16 +39,20 @@ __all__ = [
     "TwoStakeCS",
     "Undecidable",
     "bet_on_streams",
+    "calibrate_p_value",
     "clearer_end",
     "combine_estimates",
     "detectable_effect",
     "difference",
     "e_bh",
+    "e_value_of_bets",
+    "e_value_of_t_mixture",
     "estimate",
     "hall_transform",
     "holm",
     "inverse_hall_transform",
     "moments",
+    "partial_conjunction",
     "pearson",
     "rarity_bound",
     "repeats_needed",

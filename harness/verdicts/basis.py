@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from harness.claims.design import Bounded, Design, Sequential, Summarised
@@ -10,7 +9,7 @@ from harness.claims.evidence import Measurements
 from harness.claims.results import PartResult, PointResult
 from harness.claims.sequential import JudgeClaim, first_deciding_look, is_decided
 from harness.claims.verdict import Basis, Outcome, Point
-from harness.inference import share_at_least
+from harness.inference import calibrate_p_value, e_value_of_bets, e_value_of_t_mixture, share_at_least
 
 LARGEST_E = 1e12
 
@@ -68,13 +67,11 @@ def judge_on_basis(
         p_value = max(p_values) if outcome == "reproduced" else min(p_values)
         p_value = max(p_value, 1e-300)
         if is_distribution_free:
-            e_value = 1.0 / p_value
+            e_value = e_value_of_bets(p_value)
         elif summary or any(look.effect.of_records for f in findings for look in f.point_results):
-            e_value = 0.5 / math.sqrt(p_value)  # a p-value's calibrator (Vovk and Wang 2021)
+            e_value = calibrate_p_value(p_value)
         else:
-            e_value = (
-                0.5 / p_value
-            )  # the t-test's martingale, which a one-sided p-value halves (harness.inference.anytime)
+            e_value = e_value_of_t_mixture(p_value)
         e_value = min(LARGEST_E, e_value)
     return Judgement(findings, by_t_test, bounded, decided_at, e_value)
 
