@@ -35,11 +35,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from harness.claims import anytime as anytime_module
-from harness.claims import betting, sequential
-from harness.claims.anytime import t_mixture_cs
+from harness.claims import sequential
 from harness.claims.arm_facts import ArmFacts
-from harness.claims.betting import SHARES, WEIGHTS
 from harness.claims.combine import judge_part
 from harness.claims.design import Bounded, Design, Fixed, Sequential, Series
 from harness.claims.evidence import Measurements
@@ -48,18 +45,24 @@ from harness.claims.results import Part, PartResult
 from harness.claims.samples import Samples
 from harness.claims.sequential import CEILING, PILOT, SHARE, allocate_repeats, first_deciding_look, next_look
 from harness.claims.series import OUTCOME
-from harness.claims.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarity_bound
 from harness.claims.testing import Look
 from harness.files import write_text
 from harness.hashing import code_fingerprint, generator
 from harness.imports import closure
+from harness.inference import anytime as anytime_module
+from harness.inference import betting
+from harness.inference.anytime import t_mixture_cs
+from harness.inference.betting import SHARES, WEIGHTS
+from harness.inference.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarity_bound
 from harness.verdicts.basis import judge_on_basis
 
 ARMS = {"a": ArmFacts(1e-5)}
 RESULTS = Path(__file__).parent / "calibration.json"
 KEPT = Path(__file__).parents[1] / ".harness"
 """Where outcomes of a run that may be stopped are kept."""
-JUDGE = closure("harness.verdicts.basis", Compare.__module__, packages=("harness.claims", "harness.verdicts"))
+JUDGE = closure(
+    "harness.verdicts.basis", Compare.__module__, packages=("harness.claims", "harness.inference", "harness.verdicts")
+)
 """Modules that outcomes depend on."""
 ALPHA = 0.05
 Noise = Callable[[np.random.Generator, tuple[int, int]], Any]

@@ -33,8 +33,6 @@ from rich.progress import track
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "mutants.json"
 MODULES = (
-    "harness/claims/anytime.py",
-    "harness/claims/betting.py",
     "harness/claims/combine.py",
     "harness/claims/design.py",
     "harness/claims/evidence.py",
@@ -44,8 +42,8 @@ MODULES = (
     "harness/claims/results.py",
     "harness/claims/sequential.py",
     "harness/claims/series.py",
-    "harness/claims/statistics.py",
     "harness/claims/table_index.py",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "harness/inference").glob("[a-z]*.py")),
     "harness/metrics/answers.py",
     "harness/metrics/exposure.py",
     "harness/metrics/membership.py",
@@ -58,6 +56,7 @@ MODULES = (
 )
 TESTS = (
     "tests/claims",
+    "tests/inference",
     "tests/metrics",
     "tests/verdicts/test_basis.py",
     "tests/verdicts/test_multiplicity.py",
@@ -65,7 +64,7 @@ TESTS = (
     "tests/verdicts/test_partial.py",
     "tests/verdicts/test_publish.py",
 )
-OF_CLAIMS = ("harness/claims/", "harness/verdicts/")
+OF_CLAIMS = ("harness/claims/", "harness/inference/", "harness/verdicts/")
 LONG = (
     "run_until_decided",
     "a_run_of_so_many_minutes",

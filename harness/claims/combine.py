@@ -36,10 +36,11 @@ from harness.claims.operands import OWNER_SET
 from harness.claims.reasons import Counted, Found
 from harness.claims.results import Part, PartResult, PointResult, not_run, unknown_part
 from harness.claims.samples import NothingToTest
-from harness.claims.statistics import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
 from harness.claims.testing import Look, compare_contrast, compare_repeat_number, compare_with_ends
 from harness.claims.verdict import Outcome, Point
 from harness.coordinates import Cell
+from harness.inference.quantifiers import partial_conjunction
+from harness.inference.statistics import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
 
 FAR = 10_000
 """Repeats past which a projection is not worth telling."""
@@ -231,14 +232,14 @@ def combine(
     supports = [one.support if many else 1.0 for one, many in zip(results, enough, strict=True)]
     clearest = sorted(indices, key=lambda i: (supports[i], results[i].support, tie * i))
     deciding_support = clearest[min(needed, len(results)) - 1]
-    support = min(1.0, supports[deciding_support] * (m - needed + 1)) if needed <= len(results) else 1.0
+    support = partial_conjunction(supports, needed, m)
 
     @cache
     def opposing() -> tuple[int, float]:
         """The point that decides against the part, and the corrected p-value."""
         opposes = [one.oppose if many else 1.0 for one, many in zip(results, enough, strict=True)]
         index = sorted(indices, key=lambda i: (opposes[i], -tie * i))[min(m - needed, len(results) - 1)]
-        return index, min(1.0, opposes[index] * needed * part.parts) if m - needed < len(results) else 1.0
+        return index, min(1.0, partial_conjunction(opposes, m - needed + 1, m) * part.parts)
 
     share: dict[str, object] = {"needed": needed, "looked_at": m} if quantifier == "share" else {}
 

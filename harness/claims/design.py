@@ -15,19 +15,22 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.claims.anytime import TMixtureCS, t_mixture_ends, two_stake_cs
-from harness.claims.betting import Stream, bet_on_streams
-from harness.claims.statistics import (
+from harness.errors import HarnessError
+from harness.inference import (
     FEWEST,
     MANY,
     Estimate,
     MeanEstimate,
+    Stream,
+    TMixtureCS,
+    bet_on_streams,
     combine_estimates,
     difference,
     estimate,
     moments,
+    t_mixture_ends,
+    two_stake_cs,
 )
-from harness.errors import HarnessError
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from harness.arrays import Array
 from harness.claims.contrasts import Contrast
 from harness.claims.operands import PointQuantifier
 from harness.claims.reasons import Reason, place_of, reason_in_words
-from harness.claims.statistics import MeanEstimate
 from harness.claims.verdict import Outcome, Point
 from harness.coordinates import Cell, Where
+from harness.inference.statistics import MeanEstimate
 
 LEVEL = 0.95
 Interval = tuple[float, float]

@@ -16,10 +16,10 @@ from harness.claims.design import Design, Series
 from harness.claims.evidence import Measurements
 from harness.claims.operands import AxisValue, Chosen, FormulaValue, MetricSeries
 from harness.claims.series import is_of_runs
-from harness.claims.statistics import MeanEstimate
 from harness.coordinates import Cell, Level, Place, Where, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
+from harness.inference.statistics import MeanEstimate
 from harness.metrics import METRICS
 
 

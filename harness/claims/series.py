@@ -11,8 +11,8 @@ import pandas as pd
 
 from harness.arrays import Array
 from harness.claims.design import SUMMARY, Series, design_of
-from harness.claims.statistics import MeanEstimate
 from harness.coordinates import Place, place
+from harness.inference import MeanEstimate
 from harness.metrics import METRICS
 
 OUTCOME = ("count_outcome", "count_outcomes")

@@ -18,11 +18,11 @@ import numpy as np
 from harness.arrays import Array
 from harness.claims.contrasts import BetweenEnds, Contrast, RepeatNumber, SeriesAt, WeightedSum
 from harness.claims.design import Design, Series
-from harness.claims.ends import clearer_end
 from harness.claims.results import LEVEL, Interval, PointResult
 from harness.claims.samples import ContrastSample, CurveSample, NothingToTest, Samples, difference_of_arms
-from harness.claims.statistics import MeanEstimate
 from harness.coordinates import Cell
+from harness.inference.ends import clearer_end
+from harness.inference.statistics import MeanEstimate
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.operands import MetricOperand
 from harness.claims.sequential import PILOT, next_look
 from harness.claims.series import is_of_runs
-from harness.claims.statistics import FEWEST
 from harness.coordinates import Attacked, Cell
 from harness.execution import curves
 from harness.execution.damage import discard_damaged
@@ -23,6 +22,7 @@ from harness.execution.plan import Plan, first_repeats
 from harness.execution.reuse import RUNS_PER_GROUP, MeasurementCache, known_repeats, pieces_to_run
 from harness.execution.store import MissingResults, Store
 from harness.execution.table import measurement_table
+from harness.inference import FEWEST
 from harness.metrics import METRICS
 from harness.metrics.metric import source_of
 from harness.pipeline.context import Context

@@ -19,11 +19,11 @@ from harness.bounds import read_text
 from harness.claims.contrasts import Contrast, Right, WeightedSum
 from harness.claims.operands import OWNER_SET, MetricSeries
 from harness.claims.samples import Samples
-from harness.claims.statistics import MeanEstimate
 from harness.claims.testing import Look
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import Level
 from harness.errors import HarnessError
+from harness.inference.statistics import MeanEstimate
 from harness.pipeline.context import Context
 from harness.pipeline.judging import measurements
 from harness.pipeline.stages import Stage, read_stages

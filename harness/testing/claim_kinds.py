@@ -18,9 +18,9 @@ from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.results import Part, PartResult
 from harness.claims.samples import Samples
 from harness.claims.sequential import allocate_repeats
-from harness.claims.statistics import FEWEST
 from harness.claims.testing import Look
 from harness.hashing import generator
+from harness.inference.statistics import FEWEST
 from harness.metrics import metrics_of
 from harness.testing.nonconformance import check_configuration, require
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.claims.design import Bounded, Design, Sequential, Summarised
 from harness.claims.results import PartResult, PointResult
 from harness.claims.sequential import JudgeClaim, first_deciding_look, is_decided
-from harness.claims.statistics import share_at_least
 from harness.claims.testing import Look
 from harness.claims.verdict import Basis, Outcome, Point
+from harness.inference.e_values import calibrate_p_value, e_value_of_bets, e_value_of_t_mixture
+from harness.inference.statistics import share_at_least
 from harness.verdicts.bounds import bounds_at
 
 LARGEST_E = 1e12
@@ -67,11 +67,11 @@ def _e_value(
     p_values = [f.support if outcome == "reproduced" else f.oppose for f in judge_claim(look.by(last))]
     p_value = max(1e-300, max(p_values) if outcome == "reproduced" else min(p_values))
     if is_distribution_free:
-        e_value = 1.0 / p_value
+        e_value = e_value_of_bets(p_value)
     elif summary or any(one.effect.of_records for f in findings for one in f.point_results):
-        e_value = 0.5 / math.sqrt(p_value)  # a p-value's calibrator (Vovk and Wang 2021)
+        e_value = calibrate_p_value(p_value)
     else:
-        e_value = 0.5 / p_value  # the t-test's martingale, which a one-sided p-value halves (harness.claims.anytime)
+        e_value = e_value_of_t_mixture(p_value)
     return min(LARGEST_E, e_value)
 
 

@@ -9,10 +9,10 @@ import math
 
 from harness.claims.operands import FormulaValue
 from harness.claims.results import LEVEL, PointResult
-from harness.claims.statistics import MeanEstimate
 from harness.claims.testing import Look
 from harness.claims.verdict import BoundStatus
 from harness.formulas import formula_named
+from harness.inference.statistics import MeanEstimate
 from harness.privacy.accounting import to_replace_one
 
 

@@ -18,7 +18,6 @@ from harness.claims.reasons import of_parts
 from harness.claims.results import PartResult
 from harness.claims.samples import Samples
 from harness.claims.sequential import JudgeClaim, cells_used
-from harness.claims.statistics import rarity_bound
 from harness.claims.testing import Look
 from harness.claims.verdict import Basis, Outcome, Verdict
 from harness.coordinates import Attacked
@@ -26,6 +25,7 @@ from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint
 from harness.imports import closure
+from harness.inference.statistics import rarity_bound
 from harness.metrics import METRICS
 from harness.metrics.metric import module_of
 from harness.spec.claim import Claim

@@ -26,7 +26,6 @@ from harness.claims.sequential import (
     by_cell,
     is_decided,
 )
-from harness.claims.statistics import FEWEST
 from harness.claims.testing import Look
 from harness.coordinates import Attacked, Cell, Place, place
 from harness.errors import HarnessError
@@ -34,6 +33,7 @@ from harness.experiment.results import ResultsFile
 from harness.experiment.setup import Setup
 from harness.formulas.gaussian import batches_of_epoch
 from harness.hashing import fingerprint
+from harness.inference.statistics import FEWEST
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled

@@ -5,31 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.claims.verdict import Verdict
+from harness.inference import e_bh, holm
 
 RATE = 0.05
 """Of wrong verdicts among those that stand, at most and on average."""
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values, in the order given (Holm 1979): at or below alpha just where the step-down test rejects."""
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for rank, i in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
-        adjusted[i] = largest
-    return adjusted
-
-
-def e_bh(e_values: Sequence[float], hypotheses: int, rate: float = RATE) -> list[bool]:
-    """Which of the e-values are discoveries, of so many hypotheses, whatever the dependence between them.
-
-    Wang and Ramdas (2022): the k largest, for the largest k of which the least is at least hypotheses / (rate k). The
-    expected share of wrong ones among them is at most `rate`.
-    """
-    order = sorted(range(len(e_values)), key=lambda i: -e_values[i])
-    enough = [k for k, i in enumerate(order, 1) if e_values[i] * k >= hypotheses / rate]
-    chosen = set(order[: max(enough, default=0)])
-    return [i in chosen for i in range(len(e_values))]
 
 
 def correct_for_all_claims(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
@@ -43,7 +22,7 @@ def correct_for_all_claims(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     adjusted = holm([1.0 if v.p_value is None else v.p_value for v in tested])
     p_values = {id(v): p for v, p in zip(tested, adjusted, strict=True) if v.p_value is not None}
     bets = [v for v in tested if v.e_value is not None]
-    stand = dict(zip(map(id, bets), e_bh([v.e_value or 0.0 for v in bets], 2 * len(tested)), strict=True))
+    stand = dict(zip(map(id, bets), e_bh([v.e_value or 0.0 for v in bets], 2 * len(tested), RATE), strict=True))
 
     def with_corrections(v: Verdict) -> Verdict:
         stands = stand.get(id(v), False)

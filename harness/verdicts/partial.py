@@ -10,9 +10,9 @@ import pandas as pd
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.results import PartResult
 from harness.claims.sequential import allocate_repeats, by_cell
-from harness.claims.statistics import FEWEST
 from harness.claims.verdict import Word
 from harness.coordinates import Attacked, Level, place
+from harness.inference import FEWEST
 from harness.verdicts.basis import Judgement
 
 FAR = 10_000

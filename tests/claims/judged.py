@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 
-from harness.claims import anytime
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.combine import combine, judge_part
 from harness.claims.contrasts import Comparisons, needed_points
@@ -19,10 +18,11 @@ from harness.claims.evidence import Measurements
 from harness.claims.operands import PointQuantifier
 from harness.claims.results import Part, PartResult, PointResult
 from harness.claims.samples import Samples
-from harness.claims.statistics import Estimate, MeanEstimate
 from harness.claims.testing import Look
 from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell
+from harness.inference import anytime
+from harness.inference.statistics import Estimate, MeanEstimate
 from harness.metrics import metrics_of
 from harness.spec.claim import AnyExpectation
 from harness.verdicts.bounds import bounds_at

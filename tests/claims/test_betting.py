@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from ville import BernoulliCS, BettingCS
 
-from harness.claims.anytime import LATER, TwoStakeCS, t_mixture_cs
-from harness.claims.betting import (
+from harness.claims.design import Bounded, Fixed, Sequential, Series, adjust_for_splits, repeats_to_see_all, stream_of
+from harness.errors import HarnessError
+from harness.inference import FEWEST, rarity_bound, share_at_least
+from harness.inference.anytime import LATER, TwoStakeCS, t_mixture_cs
+from harness.inference.betting import (
     SHARES,
     WEIGHTS,
     BettingMean,
@@ -27,9 +30,6 @@ from harness.claims.betting import (
     log_capitals,
     mix_shares,
 )
-from harness.claims.design import Bounded, Fixed, Sequential, Series, adjust_for_splits, repeats_to_see_all, stream_of
-from harness.claims.statistics import FEWEST, rarity_bound, share_at_least
-from harness.errors import HarnessError
 
 SHARES_LIST = [(1.0, 0.5), (0.5, 0.1), (0.25, 0.1), (0.125, 0.1), (0.0625, 0.1), (0.03125, 0.1)]
 VALUES = st.lists(st.floats(0, 1), min_size=2, max_size=12).map(np.array)

@@ -15,7 +15,10 @@ from harness.claims.contrasts import Contrast, leaves_of
 from harness.claims.design import Bounded, Sequential
 from harness.claims.operands import MetricSeries, Number
 from harness.claims.results import Part, PartResult, PointResult
-from harness.claims.statistics import (
+from harness.claims.testing import compare_equivalence
+from harness.errors import HarnessError
+from harness.formulas import FORMULAS
+from harness.inference.statistics import (
     Estimate,
     SequentialEstimate,
     detectable_effect,
@@ -23,9 +26,6 @@ from harness.claims.statistics import (
     estimate,
     repeats_needed,
 )
-from harness.claims.testing import compare_equivalence
-from harness.errors import HarnessError
-from harness.formulas import FORMULAS
 from harness.privacy.accounting import to_replace_one
 from harness.verdicts.basis import combined_outcome
 from tests.claims.judged import PARSE, evidence_of, judge, judge_one, parts_of, point_result, with_bounds

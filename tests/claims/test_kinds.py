@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from harness.claims.betting import Stream, bet_on_streams
 from harness.claims.contrasts import leaves_of
 from harness.claims.design import Bounded, Fixed, Series
 from harness.claims.kinds.variance_share import main_effects
 from harness.claims.results import Part
-from harness.claims.statistics import estimate
 from harness.coordinates import place
 from harness.formulas import FORMULAS
+from harness.inference.betting import Stream, bet_on_streams
+from harness.inference.statistics import estimate
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, parts_of
 
 AXES = ("p", "epsilon")

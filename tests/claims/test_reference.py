@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.claims.anytime import (
+from harness.claims.design import Bounded, Sequential, Series
+from harness.claims.results import PartResult
+from harness.claims.sequential import _is_on_deciding_side, _Rule
+from harness.formulas import FORMULAS
+from harness.inference.anytime import (
     LATER,
     LEAST_SLOPE,
     PRIOR_PRECISION,
@@ -21,12 +25,8 @@ from harness.claims.anytime import (
     t_mixture_cs,
     two_stake_cs,
 )
-from harness.claims.betting import BettingMean, Stream, bet_on_streams
-from harness.claims.design import Bounded, Sequential, Series
-from harness.claims.results import PartResult
-from harness.claims.sequential import _is_on_deciding_side, _Rule
-from harness.claims.statistics import FEWEST, Estimate, detectable_effect, estimate, moments, repeats_needed
-from harness.formulas import FORMULAS
+from harness.inference.betting import BettingMean, Stream, bet_on_streams
+from harness.inference.statistics import FEWEST, Estimate, detectable_effect, estimate, moments, repeats_needed
 from harness.metrics.exposure import EVERY, exposure
 from harness.metrics.membership import FPR_LEVELS, advantage
 from harness.metrics.value import average

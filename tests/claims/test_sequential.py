@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from benchmarks.afresh import replayed
-from harness.claims.anytime import PRIOR_PRECISION, t_mixture_cs
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.results import PartResult
 from harness.claims.sequential import CEILING, PILOT, cells_used, first_deciding_look, is_decided, next_look
 from harness.claims.sequential import allocate_repeats as wanted_cells
-from harness.claims.statistics import FEWEST
 from harness.claims.verdict import basis_text
 from harness.errors import HarnessError
+from harness.inference import FEWEST
+from harness.inference.anytime import PRIOR_PRECISION, t_mixture_cs
 from harness.pipeline.context import Context
 from harness.progress import Progress
 from harness.spec.load import load_specs

@@ -10,7 +10,7 @@ independent Gaussian values of unknown mean and spread, and a prior N(0, 1/c^2) 
 is a martingale that starts at 1 where m is the true mean. By Ville's inequality it ever reaches 1/alpha
 with probability at most alpha, so {m : M_n(m) < 1/alpha} covers the mean at all n at once. That rests on the shape of
 the results: an outcome that is drawn seldom may not have been seen when one stops (`rarity_bound`). What does not is
-`harness.claims.betting`.
+`harness.inference.betting`.
 
 As in the fixed design, a value is excluded only if it is so too after Hall's transform of d for skewed run
 results; taking the nearer of both distances makes M_n smaller, so what Ville's inequality promises stays.
@@ -23,8 +23,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from harness.arrays import Array
-from harness.claims.statistics import (
+from harness.inference.arrays import Array
+from harness.inference.statistics import (
     FEWEST,
     Moments,
     SequentialEstimate,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.claims.statistics import (
+from harness.inference import (
     Estimate,
     combine_estimates,
     detectable_effect,

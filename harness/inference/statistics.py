@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 from scipy import special
 
-from harness.arrays import Array
+from harness.inference.arrays import Array
 
 POWER = 0.8
 MANY = 1e9

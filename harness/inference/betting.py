@@ -27,8 +27,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from harness.arrays import Array
-from harness.claims.statistics import SequentialEstimate
+from harness.inference.arrays import Array
+from harness.inference.statistics import SequentialEstimate
 
 SHARES = np.array([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125])
 WEIGHTS = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])

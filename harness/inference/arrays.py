@@ -1,0 +1,7 @@
+"""The array type of signatures; shapes are given in docstrings."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
