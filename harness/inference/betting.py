@@ -70,6 +70,20 @@ class Stream:
         return float(self.lows.max(initial=-math.inf))
 
 
+def bounded_stream(values: Array, low: float, high: float) -> Stream:
+    """The stream of values, (n,), from `low` to `high`. Raises ValueError for a value that is outside of the range."""
+    check_range(values, low, high)
+    n = len(values)
+    return Stream(values, np.full(n, low), np.full(n, high))
+
+
+def check_range(values: Array, low: float, high: float) -> None:
+    """Raise ValueError for a value that is outside of the range by more than rounding."""
+    over = 1e-9 + 1e-9 * np.abs(values)
+    if (values < low - over).any() or (values > high + over).any():
+        raise ValueError(f"results are {values.min():g} to {values.max():g}, outside of the range {low:g} to {high:g}")
+
+
 def log_capitals(stream: Stream, tested: Array) -> Array:
     """Logarithms of the factors by which bets multiply the capital, (k, shares, n), at means (k,) above the floor."""
     with np.errstate(divide="ignore"):

@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from ville import BernoulliCS, BettingCS
 
-from harness.claims.design import Bounded, Fixed, Sequential, Series, adjust_for_splits, repeats_to_see_all, stream_of
+from harness.claims.design import (
+    Bounded,
+    Fixed,
+    Sequential,
+    Series,
+    adjust_for_splits,
+    repeats_to_see_all,
+    stream_of,
+)
 from harness.errors import HarnessError
 from harness.inference import FEWEST, rarity_bound, share_at_least
 from harness.inference.anytime import LATER, TwoStakeCS, t_mixture_cs
