@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 
@@ -14,8 +13,6 @@ from harness.claims.design import Design
 from harness.claims.evidence import Measurements
 from harness.claims.results import Part, PartResult
 from harness.coordinates import Attacked
-from harness.inference import TMixtureCS
-from harness.inference.anytime import _log_martingale
 from harness.metrics import metrics_of
 from harness.spec.claim import AnyExpectation
 
@@ -61,9 +58,3 @@ def judge(expectation: Any, evidence: Any, alpha: float = 0.05, index: int = 0, 
 def plain(cells: dict[Attacked, int]) -> dict[tuple[str, float], int]:
     """Repeats by (arm, epsilon)."""
     return {(arm, dict(place)["epsilon"]): n for ((arm, place), _), n in cells.items()}
-
-
-def log_martingale(mean: TMixtureCS, value: float) -> np.ndarray:
-    """(n,) log M_1(value), log M_2(value), ..."""
-    counts = np.arange(1, mean.n + 1)
-    return _log_martingale(counts, mean.moments.means - value, mean.moments.stderrs)
