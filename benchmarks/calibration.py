@@ -46,8 +46,16 @@ from harness.claims.series import OUTCOME
 from harness.files import write_text
 from harness.hashing import code_fingerprint, generator
 from harness.imports import closure
-from harness.inference import FEWEST, MeanEstimate, betting, estimate, hall_transform, rarity_bound, t_mixture_cs
-from harness.inference import anytime as anytime_module
+from harness.inference import (
+    FEWEST,
+    MeanEstimate,
+    betting,
+    estimate,
+    hall_transform,
+    rarity_bound,
+    t_mixture,
+    t_mixture_cs,
+)
 from harness.inference.betting import SHARES, WEIGHTS
 from harness.verdicts.basis import judge_on_basis
 
@@ -451,7 +459,7 @@ def _winnings(values: np.ndarray, least: tuple[float, ...]) -> dict[float, np.nd
         skewness = -central / n**2 / stderrs**3
     later = slice(FEWEST - 1, None)
     n, distance, skewness = n[later], (-means / stderrs)[:, later], skewness[:, later]
-    shrunk = anytime_module.PRIOR_PRECISION / (n + anytime_module.PRIOR_PRECISION)
+    shrunk = t_mixture.PRIOR_PRECISION / (n + t_mixture.PRIOR_PRECISION)
     found = {}
     for slope in least:
         nearer = np.maximum(0.0, np.minimum(distance, hall_transform(distance, skewness, slope)))
@@ -586,7 +594,7 @@ def stakes(each: int, seed: int = 1, usual: int = 40) -> list[dict[str, Any]]:
         values = effect + share * OFFSETS[drawn] + within * rng.standard_normal((each, most))
         row: dict[str, Any] = {"outcomes": name, "effect": effect}
         for stake in STAKES:
-            with patch.object(anytime_module, "LATER", stake):
+            with patch.object(t_mixture, "LATER", stake):
                 series = [Series(v, np.zeros(most), d, 4) for v, d in zip(values, drawn, strict=True)]
                 means = [Sequential().mean(one) for one in series]
                 ends = [_first(np.maximum(_won(mean, 1.0), _won(mean, -1.0)) >= 1 / ALPHA) for mean in means]

@@ -120,6 +120,17 @@ def test_checking_and_the_command_line_start_without_tensorflow() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_inference_needs_nothing_else_of_the_harness() -> None:
+    """It may be taken out and used alone: importing it imports no other module of ours, nor pandas."""
+    code = (
+        "import sys, harness.inference;"
+        "others = [m for m in sys.modules if m.startswith('harness.') and not m.startswith('harness.inference')];"
+        "sys.exit(str(others) if others or 'pandas' in sys.modules else 0)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
 def test_names_of_before_say_what_they_are_called_now() -> None:
     assert plugins.RENAMED
     for old, new in plugins.RENAMED.items():

@@ -1,7 +1,7 @@
 """Verdicts that stop: the first look that decides a claim, and the repeats that an open claim still needs.
 
 A claim is judged after its first 2, 3, ... repeats, and its verdict is that of the first of these looks
-that decides it; its tests may be looked at after each repeat (`harness.inference.anytime`). A first round of `PILOT`
+that decides it; its tests may be looked at after each repeat (`harness.inference.t_mixture`). A first round of `PILOT`
 repeats of every cell, with the attacks that claims and figures speak of there, shows on which side each point lies, and
 decides nothing. While a claim is open, repeats go where
 they can decide it:

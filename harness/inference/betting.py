@@ -28,7 +28,7 @@ from itertools import pairwise
 import numpy as np
 
 from harness.inference.arrays import Array
-from harness.inference.statistics import SequentialEstimate
+from harness.inference.estimates import SequentialEstimate
 
 SHARES = np.array([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125])
 WEIGHTS = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])

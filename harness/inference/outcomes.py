@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.inference.arrays import Array
 from harness.inference.betting import Stream, check_range
-from harness.inference.statistics import Estimate, combine_estimates, estimate
+from harness.inference.t_test import Estimate, combine_estimates, estimate
 
 
 def stratified_estimate(values: Array, errors: Array, drawn: Array, outcomes: int) -> Estimate:

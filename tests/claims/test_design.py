@@ -22,10 +22,10 @@ from harness.claims.design import (
     stream_of,
 )
 from harness.errors import HarnessError
-from harness.inference.anytime import LATER, TwoStakeCS, t_mixture_cs
 from harness.inference.betting import (
     BettingMean,
 )
+from harness.inference.t_mixture import LATER, TwoStakeCS, t_mixture_cs
 
 
 def series(values: Any, drawn: Any = None, outcomes: int = 1, low: float = 0.0, high: float = 1.0) -> Series:
@@ -194,3 +194,8 @@ def test_intervals_of_many_series_are_those_of_each(
     assert design.intervals(many) == [(mean.mean, *mean.interval()) for mean in means]
     assert design.intervals(many, 0.9) == [(mean.mean, *mean.interval(0.9)) for mean in means]
     assert design.intervals([]) == []
+
+
+def test_a_series_of_no_known_range_is_not_bet_on() -> None:
+    plain = Bounded().mean(Series(np.full(9, 0.9), np.zeros(9)))
+    assert plain.p_above(0.0) == plain.p_below(2.0) == 1.0

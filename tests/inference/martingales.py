@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.inference import TMixtureCS
-from harness.inference.anytime import _log_martingale
+from harness.inference.t_mixture import _log_martingale
 
 
 def log_martingale(mean: TMixtureCS, value: float) -> np.ndarray:

@@ -22,7 +22,7 @@ from harness.inference import (
     moments,
     repeats_needed,
 )
-from harness.inference.anytime import (
+from harness.inference.t_mixture import (
     LATER,
     LEAST_SLOPE,
     PRIOR_PRECISION,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from harness.inference import FEWEST
-from harness.inference.anytime import PRIOR_PRECISION, t_mixture_cs
+from harness.inference.t_mixture import PRIOR_PRECISION, t_mixture_cs
 from tests.inference.martingales import log_martingale
 
 VALUES = st.lists(st.floats(-5, 5), min_size=6, max_size=14).map(np.array).filter(lambda v: np.std(v) > 1e-2)
