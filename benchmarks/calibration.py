@@ -49,11 +49,14 @@ from harness.claims.testing import Look
 from harness.files import write_text
 from harness.hashing import code_fingerprint, generator
 from harness.imports import closure
-from harness.inference import anytime as anytime_module
 from harness.inference import betting
-from harness.inference.anytime import t_mixture_cs
+from harness.inference import t_mixture as anytime_module
 from harness.inference.betting import SHARES, WEIGHTS
-from harness.inference.statistics import FEWEST, MeanEstimate, estimate, hall_transform, rarity_bound
+from harness.inference.estimates import FEWEST, MeanEstimate
+from harness.inference.shares import rarity_bound
+from harness.inference.skewness import hall_transform
+from harness.inference.t_mixture import t_mixture_cs
+from harness.inference.t_test import estimate
 from harness.verdicts.basis import judge_on_basis
 
 ARMS = {"a": ArmFacts(1e-5)}

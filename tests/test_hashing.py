@@ -103,6 +103,6 @@ def test_the_judge_rests_on_what_decides_a_claim() -> None:
     result = set(closure("harness.verdicts.check", "harness.claims.kinds.compare"))
     assert result >= {
         f"harness.{name}"
-        for name in ("claims.judge", "inference.statistics", "claims.sequential", "verdicts.basis", "verdicts.measured")
+        for name in ("claims.judge", "inference.t_test", "claims.sequential", "verdicts.basis", "verdicts.measured")
     }
     assert "harness.claims.kinds.interior_peak" not in result

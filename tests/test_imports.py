@@ -116,6 +116,17 @@ def test_checking_and_the_command_line_start_without_tensorflow() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_inference_needs_nothing_else_of_the_harness() -> None:
+    """It may be taken out and used alone: importing it imports no other module of ours, nor pandas."""
+    code = (
+        "import sys, harness.inference;"
+        "others = [m for m in sys.modules if m.startswith('harness.') and not m.startswith('harness.inference')];"
+        "sys.exit(str(others) if others or 'pandas' in sys.modules else 0)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
 def test_modules_are_read_at_a_sitting() -> None:
     long = {str(path.relative_to(PACKAGE)): len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
     assert {name: lines for name, lines in long.items() if lines > 350} == {}

@@ -39,8 +39,9 @@ from harness.claims.samples import NothingToTest
 from harness.claims.testing import Look, compare_contrast, compare_repeat_number, compare_with_ends
 from harness.claims.verdict import Outcome, Point
 from harness.coordinates import Cell
+from harness.inference.estimates import MeanEstimate, SequentialEstimate
 from harness.inference.quantifiers import partial_conjunction
-from harness.inference.statistics import MeanEstimate, SequentialEstimate, detectable_effect, repeats_needed
+from harness.inference.t_test import detectable_effect, repeats_needed
 
 FAR = 10_000
 """Repeats past which a projection is not worth telling."""

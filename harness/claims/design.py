@@ -23,11 +23,15 @@ from harness.inference import (
     MeanEstimate,
     Stream,
     TMixtureCS,
+    adjust_for_outcomes,
+    adjusted_stream,
     bet_on_streams,
-    combine_estimates,
+    bounded_stream,
     difference,
     estimate,
     moments,
+    repeats_to_see_outcomes,
+    stratified_estimate,
     t_mixture_ends,
     two_stake_cs,
 )
@@ -152,11 +156,9 @@ class Fixed(Design):
 
     def mean(self, series: Series) -> Estimate:
         """Estimate stratified by the outcome of the split, once each outcome was drawn twice."""
-        if series.drawn is None or np.bincount(series.drawn, minlength=series.outcomes).min() < 2:
+        if series.drawn is None:
             return estimate(series.values, series.errors)
-        strata = [np.flatnonzero(series.drawn == outcome) for outcome in range(series.outcomes)]
-        parts = [(1 / series.outcomes, estimate(series.values[s], series.errors[s])) for s in strata]
-        return replace(combine_estimates(parts, len(series.values)), repeat_values=series.values)
+        return stratified_estimate(series.values, series.errors, series.drawn, series.outcomes)
 
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
         return replace(difference(self.mean(left), self.mean(right)), repeat_values=left.subtract(right).values)
@@ -259,53 +261,26 @@ class Bounded(Design):
 
 
 def adjust_for_splits(series: Series) -> Array:
-    """(n,) values, less what earlier repeats say of the outcome that the split drew against all outcomes alike.
-
-    Repeats before this one alone say what to take off, and it is zero on average over the outcomes, so whatever they
-    say each value keeps its mean given the past, which is what a martingale asks for.
-    """
-    return series.values - _outcome_shift(series)[0]
+    """(n,) values, less what earlier repeats say of the outcome that the split drew against all outcomes alike."""
+    return series.values if series.drawn is None else adjust_for_outcomes(series.values, series.drawn, series.outcomes)
 
 
 def repeats_to_see_all(series: Series) -> int:
-    """Number of first repeats in which each outcome that the split may draw was seen.
-
-    At most four times the number of outcomes; 0 where the split draws none.
-    """
-    if series.drawn is None:
-        return 0
-    first = [np.flatnonzero(series.drawn == outcome)[:1] for outcome in range(series.outcomes)]
-    cap = min(4 * series.outcomes, len(series.values))
-    return min(cap, 1 + max((int(at[0]) if len(at) else cap) for at in first))
+    """Number of first repeats in which each outcome that the split may draw was seen; 0 where the split draws none."""
+    return 0 if series.drawn is None else repeats_to_see_outcomes(series.drawn, series.outcomes)
 
 
 def stream_of(series: Series) -> Stream:
-    """The values adjusted for outcomes, with the range that each one had before it was drawn."""
-    taken, least, greatest = _outcome_shift(series)
-    stream = Stream(series.values - taken, series.low - greatest, series.high - least)
-    over = 1e-9 + 1e-9 * np.abs(series.values)
-    if (series.values < series.low - over).any() or (series.values > series.high + over).any():
-        ends = f"{series.low:g} to {series.high:g}"
-        found_ends = f"{series.values.min():g} to {series.values.max():g}"
-        raise HarnessError(f"results are {found_ends}, outside of the range {ends} that their metric declares")
-    return stream
+    """The values adjusted for outcomes, with the range that each one had before it was drawn.
 
-
-def _outcome_shift(series: Series) -> tuple[Array, Array, Array]:
-    """What is subtracted from each value for its outcome, and the least and the most it could have been: (n,) each."""
-    n = len(series.values)
-    taken = np.zeros((3, n))
-    if series.drawn is None:
-        return taken[0], taken[1], taken[2]
-    sums, counts = np.zeros(series.outcomes), np.zeros(series.outcomes)
-    for i, (value, outcome) in enumerate(zip(series.values, series.drawn, strict=True)):
-        if i:
-            known = np.where(counts > 0, sums / np.maximum(counts, 1), sums.sum() / i)
-            known -= known.mean()
-            taken[:, i] = known[outcome], known.min(), known.max()
-        sums[outcome] += value
-        counts[outcome] += 1
-    return taken[0], taken[1], taken[2]
+    Raises HarnessError for a value that is outside of the range that the metric declares.
+    """
+    try:
+        if series.drawn is None:
+            return bounded_stream(series.values, series.low, series.high)
+        return adjusted_stream(series.values, series.low, series.high, series.drawn, series.outcomes)
+    except ValueError as error:
+        raise HarnessError(f"{error} that their metric declares") from None
 
 
 DESIGNS: dict[str, Design] = {design.name: design for design in (Fixed(), Sequential())}

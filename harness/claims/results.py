@@ -13,7 +13,7 @@ from harness.claims.operands import PointQuantifier
 from harness.claims.reasons import Reason, place_of, reason_in_words
 from harness.claims.verdict import Outcome, Point
 from harness.coordinates import Cell, Where
-from harness.inference.statistics import MeanEstimate
+from harness.inference.estimates import MeanEstimate
 
 LEVEL = 0.95
 Interval = tuple[float, float]

@@ -19,7 +19,7 @@ from harness.claims.series import is_of_runs
 from harness.coordinates import Cell, Level, Place, Where, place
 from harness.coordinates import text as place_text
 from harness.errors import HarnessError
-from harness.inference.statistics import MeanEstimate
+from harness.inference.estimates import MeanEstimate
 from harness.metrics import METRICS
 
 

@@ -1,7 +1,7 @@
 """Verdicts that stop: the first look that decides a claim, and the repeats that an open claim still needs.
 
 A claim is judged after its first 2, 3, ... repeats, and its verdict is that of the first of these looks
-that decides it; its tests may be looked at after each repeat (`harness.inference.anytime`). A first round of `PILOT`
+that decides it; its tests may be looked at after each repeat (`harness.inference.t_mixture`). A first round of `PILOT`
 repeats of every cell, with the attacks that claims and figures speak of there, shows on which side each point lies, and
 decides nothing. While a claim is open, repeats go where
 they can decide it:
@@ -38,7 +38,7 @@ from harness.claims.results import PartResult, PointResult
 from harness.claims.testing import Look
 from harness.claims.verdict import Outcome
 from harness.coordinates import Attacked, Cell
-from harness.inference.statistics import FEWEST, SequentialEstimate
+from harness.inference.estimates import FEWEST, SequentialEstimate
 
 PILOT = 2
 """Repeats of the first round: what a claim needs depends on which points are on its side (docs/statistics.md)."""

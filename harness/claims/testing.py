@@ -22,7 +22,7 @@ from harness.claims.results import LEVEL, Interval, PointResult
 from harness.claims.samples import ContrastSample, CurveSample, NothingToTest, Samples, difference_of_arms
 from harness.coordinates import Cell
 from harness.inference.ends import clearer_end
-from harness.inference.statistics import MeanEstimate
+from harness.inference.estimates import MeanEstimate
 
 
 @dataclass(frozen=True, eq=False)

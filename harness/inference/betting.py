@@ -28,7 +28,7 @@ from itertools import pairwise
 import numpy as np
 
 from harness.inference.arrays import Array
-from harness.inference.statistics import SequentialEstimate
+from harness.inference.estimates import SequentialEstimate
 
 SHARES = np.array([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125])
 WEIGHTS = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
@@ -68,6 +68,20 @@ class Stream:
     def floor(self) -> float:
         """The largest of the lower limits: no mean is below it. Minus infinity without values."""
         return float(self.lows.max(initial=-math.inf))
+
+
+def bounded_stream(values: Array, low: float, high: float) -> Stream:
+    """The stream of values, (n,), from `low` to `high`. Raises ValueError for a value that is outside of the range."""
+    check_range(values, low, high)
+    n = len(values)
+    return Stream(values, np.full(n, low), np.full(n, high))
+
+
+def check_range(values: Array, low: float, high: float) -> None:
+    """Raise ValueError for a value that is outside of the range by more than rounding."""
+    over = 1e-9 + 1e-9 * np.abs(values)
+    if (values < low - over).any() or (values > high + over).any():
+        raise ValueError(f"results are {values.min():g} to {values.max():g}, outside of the range {low:g} to {high:g}")
 
 
 def log_capitals(stream: Stream, tested: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.inference.arrays import Array
-from harness.inference.statistics import MeanEstimate, SequentialEstimate
+from harness.inference.estimates import MeanEstimate, SequentialEstimate
 
 NEAR = 2.0
 """Standard errors from 0 within which an end may come to lie on the other side, with more repeats."""

@@ -23,7 +23,7 @@ from harness.claims.testing import Look
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import Level
 from harness.errors import HarnessError
-from harness.inference.statistics import MeanEstimate
+from harness.inference.estimates import MeanEstimate
 from harness.pipeline.context import Context
 from harness.pipeline.judging import measurements
 from harness.pipeline.stages import Stage, read_stages

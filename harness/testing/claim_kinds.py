@@ -20,7 +20,7 @@ from harness.claims.samples import Samples
 from harness.claims.sequential import allocate_repeats
 from harness.claims.testing import Look
 from harness.hashing import generator
-from harness.inference.statistics import FEWEST
+from harness.inference.estimates import FEWEST
 from harness.metrics import metrics_of
 from harness.testing.nonconformance import check_configuration, require
 

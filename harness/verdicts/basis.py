@@ -11,7 +11,7 @@ from harness.claims.sequential import JudgeClaim, first_deciding_look, is_decide
 from harness.claims.testing import Look
 from harness.claims.verdict import Basis, Outcome, Point
 from harness.inference.e_values import calibrate_p_value, e_value_of_bets, e_value_of_t_mixture
-from harness.inference.statistics import share_at_least
+from harness.inference.shares import share_at_least
 from harness.verdicts.bounds import bounds_at
 
 LARGEST_E = 1e12

@@ -12,7 +12,7 @@ from harness.claims.results import LEVEL, PointResult
 from harness.claims.testing import Look
 from harness.claims.verdict import BoundStatus
 from harness.formulas import formula_named
-from harness.inference.statistics import MeanEstimate
+from harness.inference.estimates import MeanEstimate
 from harness.privacy.accounting import to_replace_one
 
 

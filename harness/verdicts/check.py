@@ -25,7 +25,7 @@ from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint
 from harness.imports import closure
-from harness.inference.statistics import rarity_bound
+from harness.inference.shares import rarity_bound
 from harness.metrics import METRICS
 from harness.metrics.metric import module_of
 from harness.spec.claim import Claim

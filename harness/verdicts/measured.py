@@ -33,7 +33,7 @@ from harness.experiment.results import ResultsFile
 from harness.experiment.setup import Setup
 from harness.formulas.gaussian import batches_of_epoch
 from harness.hashing import fingerprint
-from harness.inference.statistics import FEWEST
+from harness.inference.estimates import FEWEST
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled

@@ -20,7 +20,7 @@ from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
 from harness.data.dataset import TableDataset
 from harness.experiment.results import ResultsFile
-from harness.inference.statistics import FEWEST
+from harness.inference.estimates import FEWEST
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled

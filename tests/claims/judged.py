@@ -21,8 +21,9 @@ from harness.claims.samples import Samples
 from harness.claims.testing import Look
 from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell
-from harness.inference import anytime
-from harness.inference.statistics import Estimate, MeanEstimate
+from harness.inference import t_mixture as anytime
+from harness.inference.estimates import MeanEstimate
+from harness.inference.t_test import Estimate
 from harness.metrics import metrics_of
 from harness.spec.claim import AnyExpectation
 from harness.verdicts.bounds import bounds_at

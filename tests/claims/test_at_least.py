@@ -13,7 +13,7 @@ from harness.claims.contrasts import leaves_of
 from harness.claims.design import Sequential
 from harness.claims.results import Part, PartResult
 from harness.claims.sequential import allocate_repeats
-from harness.inference.statistics import Estimate
+from harness.inference.t_test import Estimate
 from tests.claims.judged import PARSE, combined, declared_by, evidence_of, judge, judge_one, parts_of, point_result
 
 AXES = ("bound", "p", "epsilon")

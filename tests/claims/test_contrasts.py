@@ -50,7 +50,7 @@ from tests.conftest import PARAMS, REPO, SMALL_SPEC
 METHODS = (Fixed(), Sequential(), Bounded())
 EPSILONS = (1.0, 2.0, 4.0, 10.0)
 BATCHES = (10.0, 20.0, 40.0)
-REPEATS = 12
+REPEATS = 9
 LEAKS = {"metric": "advantage", "arm": "size", "attack": "logloss"}
 OTHER = {**LEAKS, "arm": "iid"}
 LEARNS = {"metric": "accuracy_test", "arm": "size"}
@@ -84,10 +84,14 @@ NOT_PLAIN: dict[str, dict[str, Any]] = {
     "chosen": {**ABOVE, "left": {**LEAKS, "chosen": {"metric": "accuracy_test", "at_least": 0.1}}},
     "owner set": {**ABOVE, "at": [1], "for": {"owner_set": "some"}},
 }
-"""Whose numbers at the first repeats are not the first of all numbers."""
+OF_RUNS: dict[str, dict[str, Any]] = {
+    "of runs": {**ABOVE, "left": {**LEAKS, "metric": "exposed_in_every_run_at_1pct_fpr"}, "right": {"value": 0.2}}
+}
+"""Whose numbers at the first repeats are not always the first of all numbers."""
+ALL_EXAMPLES = EXAMPLES | EXAMPLES_ALONG_BATCHES | NOT_PLAIN | OF_RUNS
 
 
-def load(root: Path, examples: dict[str, dict[str, Any]], batch_size: str = "20") -> Spec:
+def load(root: Path, examples: dict[str, dict[str, Any]], *changes: tuple[str, str]) -> Spec:
     """The small spec with these claims, no cell of which is ever run."""
     (root / "specs" / "own").mkdir(parents=True)
     claims = [
@@ -95,9 +99,10 @@ def load(root: Path, examples: dict[str, dict[str, Any]], batch_size: str = "20"
         for number, (name, one) in enumerate(examples.items())
     ]
     text = SMALL_SPEC[: SMALL_SPEC.index("claims:")] + "claims: " + json.dumps(claims) + "\n"
-    text = text.replace("batch_size: 20", f"batch_size: {batch_size}")
-    text = text.replace("epsilons: [1, 10, .inf]", "epsilons: [1, 2, 4, 10, .inf]")
-    (root / "specs" / "own" / "cancer.yaml").write_text(text.replace("repeats: 2", f"repeats: {REPEATS}"))
+    epsilons = "epsilons: [1, 10, .inf]", "epsilons: [1, 2, 4, 10, .inf]"
+    for old, new in (epsilons, ("repeats: 2", f"repeats: {REPEATS}"), *changes):
+        text = text.replace(old, new)
+    (root / "specs" / "own" / "cancer.yaml").write_text(text)
     (root / "specs" / "papers.yaml").write_text((REPO / "specs" / "papers.yaml").read_text())
     (root / "params.yaml").write_text(PARAMS)
     return load_specs(Project(root), [])[0].spec
@@ -106,11 +111,20 @@ def load(root: Path, examples: dict[str, dict[str, Any]], batch_size: str = "20"
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Spec]:
     """By example, the spec that has it."""
-    plain = {**EXAMPLES, **NOT_PLAIN}
-    axis = f"{{axis: batch, values: {list(map(int, BATCHES))}}}"
-    without = load(tmp_path_factory.mktemp("plain"), plain)
-    along = load(tmp_path_factory.mktemp("axes"), EXAMPLES_ALONG_BATCHES, axis)
-    return {**dict.fromkeys(plain, without), **dict.fromkeys(EXAMPLES_ALONG_BATCHES, along)}
+    batches = f"batch_size: {{axis: batch, values: {list(map(int, BATCHES))}}}"
+    plain, along, of_runs = (
+        load(tmp_path_factory.mktemp("project"), examples, *changes)
+        for examples, changes in (
+            (EXAMPLES | NOT_PLAIN, ()),
+            (EXAMPLES_ALONG_BATCHES, (("batch_size: 20", batches),)),
+            (OF_RUNS, (("  repeats:", "  resample: training\n  repeats:"),)),
+        )
+    )
+    return {
+        **dict.fromkeys(EXAMPLES | NOT_PLAIN, plain),
+        **dict.fromkeys(EXAMPLES_ALONG_BATCHES, along),
+        **dict.fromkeys(OF_RUNS, of_runs),
+    }
 
 
 def claim_of(spec: Spec, name: str) -> Claim:
@@ -130,11 +144,29 @@ def rows_of(spec: Spec) -> pd.DataFrame:
                     for repeat in range(REPEATS):
                         value = start + lift + bend + 0.1 * rank + rng.normal(0, 0.02)
                         rows.append((arm, attack, metric, batch, epsilon, repeat, value, 1e-3, 8.0 / 2**rank + lift))
+        for repeat in range(1, REPEATS, 2):  # of two runs each
+            for epsilon in EPSILONS:
+                value = 0.1 + lift + rng.uniform(0, 0.1)
+                rows.append(
+                    (
+                        arm,
+                        "logloss",
+                        "exposed_in_every_run_at_1pct_fpr",
+                        math.nan,
+                        epsilon,
+                        repeat,
+                        value,
+                        0.01,
+                        math.nan,
+                    )
+                )
         for repeat in range(REPEATS):
             for name, count in (("rows", 569.0), ("members", 120.0), ("owner_set", (200.0, 300.0)[repeat % 3 == 1])):
                 rows.append((arm, "", f"count_{name}", math.nan, math.nan, repeat, count, 0.0, math.nan))
     columns = ["arm", "attack", "metric", "batch", "epsilon", "repeat", "value", "stderr", "noise_multiplier"]
-    return pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
+    frame.attrs["design"] = "sequential"
+    return frame
 
 
 def samples_of(spec: Spec) -> Samples:
@@ -183,7 +215,7 @@ def read_all(result: PartResult) -> None:
 
 
 def test_every_kind_of_claim_has_an_example() -> None:
-    used = {one["kind"] for one in {**EXAMPLES, **EXAMPLES_ALONG_BATCHES}.values()}
+    used = {one["kind"] for one in ALL_EXAMPLES.values()}
     built_in = {
         name
         for name, kind in CLAIM_KINDS
@@ -192,7 +224,7 @@ def test_every_kind_of_claim_has_an_example() -> None:
     assert used == built_in
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, *EXAMPLES_ALONG_BATCHES, *NOT_PLAIN])
+@pytest.mark.parametrize("name", ALL_EXAMPLES)
 def test_what_a_claim_compares_is_worked_out_once_and_its_numbers_are_taken_once(
     name: str, specs: dict[str, Spec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,7 +242,7 @@ def test_what_a_claim_compares_is_worked_out_once_and_its_numbers_are_taken_once
             read_all(judge_part(watch.said[id(part)], look.with_doubled_tolerance(), Part(0, len(parts), 0.025)))
         if taken is None:
             taken = samples.taken
-        if name not in NOT_PLAIN:
+        if name not in NOT_PLAIN | OF_RUNS:
             assert samples.taken == taken
     assert {id(part) for part in parts} <= set(watch.calls)
     assert set(watch.calls.values()) == {1}
@@ -225,14 +257,12 @@ def looks_at(samples: Samples) -> Iterator[Look]:
             yield Look(samples, method).take_first(n)
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, *EXAMPLES_ALONG_BATCHES, *NOT_PLAIN])
-def test_a_look_at_the_first_repeats_finds_what_a_table_of_these_alone_shows(
-    name: str, specs: dict[str, Spec]
-) -> None:
+@pytest.mark.parametrize("name", ALL_EXAMPLES)
+def test_a_look_at_the_first_repeats_finds_what_a_table_of_these_alone_shows(name: str, specs: dict[str, Spec]) -> None:
     spec = specs[name]
     rows, claim = rows_of(spec), claim_of(spec, name)
     samples, judge_claim = Samples(evidence_of(spec, rows)), judge_of(claim, spec, 0.05)
-    for n in (2, 5, 7, REPEATS):
+    for n in (2, 6, 7, REPEATS):
         cut = Samples(evidence_of(spec, rows[rows["repeat"] < n]))
         for method in METHODS:
             first = [told(one) for one in judge_claim(Look(samples, method).take_first(n))]
@@ -255,7 +285,6 @@ def told(result: PartResult) -> dict[str, Any]:
     }
 
 
-VALUES = st.floats(0.0, 1.0, allow_subnormal=False)
 A = {"metric": "advantage", "arm": "a", "attack": "x"}
 B = {**A, "arm": "b"}
 OVER = {"kind": "compare", "left": A, "relation": ">", "right": {"arm": "b"}, "margin": 0.1}
@@ -276,16 +305,18 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @st.composite
 def tables(draw: st.DrawFn) -> pd.DataFrame:
-    """Of two arms at two epsilons, each cell of a number of repeats of its own; the split may draw one of two outcomes."""
+    """Of two arms at two epsilons, each cell with repeats of its own number; the split may draw one of two outcomes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    spread, decimals = draw(st.sampled_from([0.0, 0.02, 0.3])), draw(st.sampled_from([1, 12]))
+    error = draw(st.sampled_from([0.0, 0.02]))
+    cells = [(arm, epsilon) for arm in ("a", "b") for epsilon in (1.0, 2.0)]
     rows = []
-    for arm in ("a", "b"):
-        for epsilon in (1.0, 2.0):
-            repeats = draw(st.integers(2, 12))
-            for metric in ("advantage", "auc"):
-                for repeat in range(repeats):
-                    rows.append((arm, "x", metric, epsilon, repeat, draw(VALUES), draw(st.sampled_from([0.0, 0.02]))))
+    for (arm, epsilon), repeats in zip(cells, draw(st.tuples(*[st.integers(2, 12)] * 4)), strict=True):
+        for metric in ("advantage", "auc"):
+            values = np.clip(rng.uniform(0.2, 0.8) + spread * rng.normal(size=repeats), 0, 1).round(decimals)
+            rows += [(arm, "x", metric, epsilon, repeat, value, error) for repeat, value in enumerate(values)]
     if draw(st.booleans()):
-        drawn = [draw(st.integers(0, 1)) for _ in range(12)]
+        drawn = rng.integers(2, size=12)
         for arm, _, metric, epsilon, repeat, _, _ in list(rows):
             if metric == "auc":
                 rows.append((arm, "", OUTCOME[0], epsilon, repeat, float(drawn[repeat]), 0.0))
@@ -359,7 +390,7 @@ def test_leaves_are_all_that_is_tested_by_itself_in_order(node: Node) -> None:
     assert [id(one) for one in leaves_of(node)] == [id(one) for one in found_in(node)]
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, *EXAMPLES_ALONG_BATCHES, *NOT_PLAIN])
+@pytest.mark.parametrize("name", ALL_EXAMPLES)
 def test_leaves_of_a_claim_are_of_all_curves_that_it_names(name: str, specs: dict[str, Spec]) -> None:
     spec = specs[name]
     table = samples_of(spec).table

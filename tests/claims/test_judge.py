@@ -18,14 +18,8 @@ from harness.claims.results import Part, PartResult, PointResult
 from harness.claims.testing import compare_equivalence
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
-from harness.inference.statistics import (
-    Estimate,
-    SequentialEstimate,
-    detectable_effect,
-    difference,
-    estimate,
-    repeats_needed,
-)
+from harness.inference.estimates import SequentialEstimate
+from harness.inference.t_test import Estimate, detectable_effect, difference, estimate, repeats_needed
 from harness.privacy.accounting import to_replace_one
 from harness.verdicts.basis import combined_outcome
 from tests.claims.judged import PARSE, evidence_of, judge, judge_one, parts_of, point_result, with_bounds

@@ -18,7 +18,7 @@ from harness.claims.results import Part
 from harness.coordinates import place
 from harness.formulas import FORMULAS
 from harness.inference.betting import Stream, bet_on_streams
-from harness.inference.statistics import estimate
+from harness.inference.t_test import estimate
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, parts_of
 
 AXES = ("p", "epsilon")

@@ -11,7 +11,7 @@ import pytest
 from harness.claims.design import Bounded, Sequential
 from harness.claims.results import Part, PartResult
 from harness.claims.sequential import allocate_repeats
-from harness.inference.statistics import SequentialEstimate
+from harness.inference.estimates import SequentialEstimate
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, parts_of
 
 SIZES = (2811.0, 2674.0, 3038.0)

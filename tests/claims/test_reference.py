@@ -16,7 +16,10 @@ from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.results import PartResult
 from harness.claims.sequential import _is_on_deciding_side, _Rule
 from harness.formulas import FORMULAS
-from harness.inference.anytime import (
+from harness.inference.betting import BettingMean, Stream, bet_on_streams
+from harness.inference.estimates import FEWEST
+from harness.inference.skewness import moments
+from harness.inference.t_mixture import (
     LATER,
     LEAST_SLOPE,
     PRIOR_PRECISION,
@@ -25,8 +28,7 @@ from harness.inference.anytime import (
     t_mixture_cs,
     two_stake_cs,
 )
-from harness.inference.betting import BettingMean, Stream, bet_on_streams
-from harness.inference.statistics import FEWEST, Estimate, detectable_effect, estimate, moments, repeats_needed
+from harness.inference.t_test import Estimate, detectable_effect, estimate, repeats_needed
 from harness.metrics.exposure import EVERY, exposure
 from harness.metrics.membership import FPR_LEVELS, advantage
 from harness.metrics.value import average

@@ -24,7 +24,7 @@ from harness.claims.sequential import allocate_repeats as wanted_cells
 from harness.claims.verdict import basis_text
 from harness.errors import HarnessError
 from harness.inference import FEWEST
-from harness.inference.anytime import PRIOR_PRECISION, t_mixture_cs
+from harness.inference.t_mixture import PRIOR_PRECISION, t_mixture_cs
 from harness.pipeline.context import Context
 from harness.progress import Progress
 from harness.spec.load import load_specs

@@ -157,14 +157,14 @@ def test_what_is_forged_differs(what: str, content: Mapping[str, bytes], tmp_pat
 def test_other_code_is_named_and_a_verdict_can_be_required(content: Mapping[str, bytes], tmp_path: Path) -> None:
     """With other code the words that it writes may differ; the verdict may not."""
     files = dict(content)
-    files["harness/claims/judge.py"] += b"\n# other\n"
+    files["harness/claims/combine.py"] += b"\n# other\n"
     del files["harness/claims/kinds/__init__.py"]
     both_verdicts(b"It is good.", b"It is very good.")(files)
     packed = str(pack(tmp_path, files))
     ran = run_cli(tmp_path, "judge", "-q", "--bundle", packed)
     assert ran.returncode == 0, ran.stdout
     assert "not known: why good#good: in the bundle it has another statement; another version" in ran.stdout
-    assert "1 files that differ from the installed ones: harness/claims/judge.py" in ran.stdout
+    assert "1 files that differ from the installed ones: harness/claims/combine.py" in ran.stdout
     assert "1 files of the installed harness that it lacks: harness/claims/kinds/__init__.py" in ran.stdout
     assert run_cli(tmp_path, "judge", "-q", "--bundle", packed, "--require", "violated").returncode == 1
 

@@ -48,7 +48,9 @@ def test_twice_a_claims_margin_is_what_chance_may_explain(tmp_path: Path) -> Non
         part = claim.expect[0]
         assert isinstance(part, Compare)
         assert 2 * sign * part.margin == pytest.approx(chance, rel=0.01)
-        assert part.doubled_tolerance() is not None, "a margin that makes a claim easier is doubled before it is violated"
+        assert part.doubled_tolerance() is not None, (
+            "a margin that makes a claim easier is doubled before it is violated"
+        )
 
 
 def test_a_table_of_nothing_but_chance_stays_within_the_margin() -> None:

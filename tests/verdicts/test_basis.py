@@ -16,7 +16,8 @@ from harness.claims.evidence import Measurements
 from harness.claims.operands import MetricSeries
 from harness.claims.samples import Samples
 from harness.claims.verdict import Verdict, basis_text
-from harness.inference.statistics import MeanEstimate, share_at_least
+from harness.inference.estimates import MeanEstimate
+from harness.inference.shares import share_at_least
 from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale

@@ -15,7 +15,7 @@ from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
 from harness.claims.expression import Expression, Name, chain, numeral, phrase
 from harness.claims.operands import MetricOperand
-from harness.inference.statistics import pearson
+from harness.inference.correlation import pearson
 
 FEWEST = 3
 

@@ -24,14 +24,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from harness.inference.arrays import Array
-from harness.inference.statistics import (
-    FEWEST,
-    Moments,
-    SequentialEstimate,
-    hall_transform,
-    inverse_hall_transform,
-    moments,
-)
+from harness.inference.estimates import FEWEST, SequentialEstimate
+from harness.inference.skewness import Moments, hall_transform, inverse_hall_transform, moments
 
 PRIOR_PRECISION = 0.25
 """c^2. Effects of run results are of the order of two of their standard deviations, where this decides

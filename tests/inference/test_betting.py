@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -15,10 +14,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from ville import BernoulliCS, BettingCS
 
-from harness.claims.design import Bounded, Fixed, Sequential, Series, adjust_for_splits, repeats_to_see_all, stream_of
-from harness.errors import HarnessError
 from harness.inference import FEWEST, rarity_bound, share_at_least
-from harness.inference.anytime import LATER, TwoStakeCS, t_mixture_cs
 from harness.inference.betting import (
     SHARES,
     WEIGHTS,
@@ -153,27 +149,6 @@ def test_the_interval_is_what_no_look_excludes(values: np.ndarray) -> None:
     assert last.p_above(0.3) == pytest.approx(min(1.0, 1 / max(1e-300, capital(values, 0.3))), rel=1e-6)
 
 
-def test_outside_of_the_range_nothing_has_to_be_bet() -> None:
-    one = bet_on_streams([bounded([0.2, 0.3])])
-    assert one.p_above(-0.1) == 0.0
-    assert one.p_above(0.0) == 0.0  # the mean is 0 only where every value is
-    assert bet_on_streams([bounded([0.0, 0.0])]).p_above(0.0) == 1.0
-    assert one.p_below(1.1) == 0.0
-    assert one.shift(5.0).p_above(5.0) == 0.0
-    assert bet_on_streams([bounded([0.0, 0.0])]).shift(5.0).p_above(5.0) == 1.0
-    assert one.interval() == one.interval(0.95)
-    plain = Series(np.full(9, 0.9), np.zeros(9))  # of which no range is known
-    assert Bounded().mean(plain).p_above(0.0) == Bounded().mean(plain).p_below(2.0) == 1.0
-    assert bet_on_streams([bounded([0.0] + [1.0] * 9)]).p_above(0.5) < 0.5  # the whole bet is lost, the others are not
-    unknown = bet_on_streams([bounded([5.0, 6.0], 0.0, math.inf)])
-    assert unknown.p_below(1000.0) == 1.0
-    assert unknown.p_above(0.5) < 0.02
-    assert unknown.interval()[1] == math.inf
-    assert unknown.shift(0.0, -1.0).interval()[0] == -math.inf
-    assert bet_on_streams([bounded([])]).p_above(0.1) == 1.0
-    assert bet_on_streams([bounded([0.4])]).stderr == 0.0
-
-
 @pytest.mark.parametrize("two", [False, True])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_projection_is_where_the_same_results_over_again_decide(two: bool, sign: float) -> None:
@@ -192,131 +167,6 @@ def test_a_projection_is_where_the_same_results_over_again_decide(two: bool, sig
     assert mean(8).project_repeats(0.025, result) == result
     assert mean(8).project_repeats(0.025, result - 1) is None
     assert mean(reached).project_repeats(0.025, reached) == reached
-
-
-def series(values: Any, drawn: Any = None, outcomes: int = 1, low: float = 0.0, high: float = 1.0) -> Series:
-    values = np.asarray(values, dtype=float)
-    drawn = None if drawn is None else np.asarray(drawn)
-    return Series(values, np.zeros(len(values)), drawn, outcomes, low, high)
-
-
-def test_nobody_wins_on_average_by_what_is_known_of_outcomes() -> None:
-    """Over all 2^6 draws of an outcome that decides the value."""
-    by_outcome = np.array([0.2, 0.8])
-    won = []
-    for drawn in product((0, 1), repeat=6):
-        bet = Bounded().mean(series(by_outcome[list(drawn)], drawn, 2))
-        won.append(math.exp(bet.log_capital(0.5)[-1]))  # type: ignore[attr-defined]
-    assert np.mean(won) == pytest.approx(1.0)
-    stream = stream_of(series(by_outcome[[0, 1, 1, 0]], [0, 1, 1, 0], 2))
-    assert stream.values == pytest.approx([0.2, 0.8, 0.5, 0.5])
-    assert stream.lows == pytest.approx([0.0, 0.0, -0.3, -0.3])
-    assert stream.highs == pytest.approx([1.0, 1.0, 1.3, 1.3])
-
-
-def test_ranges_of_sums_and_differences() -> None:
-    one, other = series([0.2, 0.4], low=-1.0), series([0.1, 0.3], low=0.0)
-    gap = one.subtract(other)
-    assert (gap.low, gap.high) == (-2.0, 1.0)
-    total = one.add(other)
-    assert (total.low, total.high) == (-1.0, 2.0)
-    assert total.values == pytest.approx([0.3, 0.7])
-    halved = one.scale(-0.5)
-    assert (halved.low, halved.high) == (-0.5, 0.5)
-    nothing = series([1.0], high=math.inf).scale(0.0)
-    assert (nothing.low, nothing.high) == (0.0, 0.0)
-    with pytest.raises(HarnessError, match=r"results are 0\.2 to 1\.4, outside of the range 0 to 1"):
-        stream_of(series([0.2, 1.4]))
-
-
-def test_two_arms_are_bet_on_apart_and_one_arm_on_its_differences() -> None:
-    left, right = series([0.9] * 8), series([0.2] * 8)
-    apart = Bounded().mean_between_arms(left, right)
-    paired = Bounded().mean_within_arm(left, right)
-    assert isinstance(apart, BettingMean)
-    assert isinstance(paired, BettingMean)
-    assert (len(apart.streams), len(paired.streams)) == (2, 1)
-    assert apart.mean == pytest.approx(0.7)
-    assert apart.p_above(0.0) < paired.p_above(0.0)
-    assert apart.repeat_values == pytest.approx([0.7] * 8)
-    assert Bounded(last_look_only=True).mean_between_arms(left, right).last_look_only  # type: ignore[attr-defined]
-    of_all_runs = Bounded().of_records([series([5.0]), series([3.0])], 5)
-    assert of_all_runs.p_above(0.0) == of_all_runs.p_below(4.0) == 1.0
-    assert Fixed().of_records([series([5.0])], 5).of_records
-    # Of several groups of runs: their mean, with the error of one, for their records are the same.
-    groups = replace(series([5.0, 9.0]), errors=np.array([1.0, 2.0]))
-    every = Fixed().of_records([groups], 10)
-    assert (every.mean, every.stderr) == (7.0, 1.5)
-    # Where one looks as they come, the first decides: a later one would be a second look.
-    first = Sequential().of_records([groups], 5)
-    assert (first.mean, first.stderr, first.n) == (5.0, 1.0, 5)
-    assert Sequential().of_records([series([])], 0).p_above(0.0) == 1.0
-    assert not apart.of_records
-
-
-def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
-    rng = np.random.default_rng(1)
-    drawn = np.array([0, 1, 0, 2, *rng.integers(3, size=26)])
-    offsets = np.array([-0.3, 0.0, 0.3])
-    one = series(0.5 + offsets[drawn] + 0.01 * rng.standard_normal(30), drawn, 3)
-    assert repeats_to_see_all(one) == 4
-    assert repeats_to_see_all(one.take_first(3)) == 3
-    assert repeats_to_see_all(series([0.1, 0.2])) == 0
-    assert repeats_to_see_all(series([0.1] * 30, [0] * 30, 2)) == 8
-    result = Sequential().mean(one)
-    assert isinstance(result, TwoStakeCS)
-    values = adjust_for_splits(one)
-    whole, later = t_mixture_cs(values, np.zeros(30)), t_mixture_cs(values[4:], np.zeros(26))
-    for value, sign in ((0.4, 1.0), (0.55, -1.0)):
-        won = (1 - LATER) * whole.martingale(value, sign)
-        won[4:] += LATER * later.martingale(value, sign)
-        assert result.martingale(value, sign) == pytest.approx(won)
-        p = result.p_above(value) if sign > 0 else result.p_below(value)
-        assert p == pytest.approx(0.5 / won.max())
-        last = Sequential(last_look_only=True).mean(one)
-        assert (last.p_above(value) if sign > 0 else last.p_below(value)) == pytest.approx(0.5 / won[-1])
-    assert result.tested_repeats == 26
-    assert result.n == 30
-    assert result.stderr == later.stderr < whole.stderr
-    low, high = result.interval()
-    assert low < 0.5 < high
-    assert result.p_above(low) == pytest.approx(0.025, rel=0.01)
-    assert result.p_below(high) == pytest.approx(0.025, rel=0.01)
-    turned = result.shift(1.0, -1.0)
-    assert turned.interval() == (pytest.approx(1 - high, abs=1e-6), pytest.approx(1 - low, abs=1e-6))
-    assert turned.repeat_values == pytest.approx(1 - one.values)
-    assert result.shift(-0.45).project_repeats(0.025, 90) == 30
-    few = Sequential().mean(one.take_first(8))
-    assert few.tested_repeats == 8
-    assert few.interval() == (-math.inf, math.inf) or few.interval()[0] < 0.5
-    other = series(np.full(30, 0.2) + 0.01 * rng.standard_normal(30))
-    gap = Sequential().mean_between_arms(one, other)
-    assert isinstance(gap, TwoStakeCS)
-    assert gap.repeat_values == pytest.approx(one.values - other.values)
-    assert gap.mean == pytest.approx(0.3, abs=0.05)
-
-
-@pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize("seed", range(6))
-def test_an_interval_ends_where_a_mean_is_excluded_and_no_sooner(seed: int, last: bool) -> None:
-    """Against bisection by one p-value at a time, to the last of its thirty halvings."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(9, 60))
-    drawn = rng.integers(3, size=n)
-    skewed = rng.exponential(size=n) - 1 if seed % 2 else rng.standard_normal(n)
-    result = Sequential(last_look_only=last).mean(series(np.array([-0.3, 0.0, 0.4])[drawn] + 0.02 * skewed, drawn, 3))
-    assert isinstance(result, TwoStakeCS)
-    for sign, end in zip((-1.0, 1.0), result.interval(), strict=True):
-        excludes = (lambda at: result.p_above(at) <= 0.025) if sign < 0 else (lambda at: result.p_below(at) <= 0.025)
-        if math.isinf(end):
-            assert not excludes(result.mean + sign * 1e6)
-            continue
-        inside, outside = result.mean, result.mean + sign * 64.0
-        for _ in range(60):
-            middle = (inside + outside) / 2
-            inside, outside = (inside, middle) if excludes(middle) else (middle, outside)
-        assert end == pytest.approx(outside, abs=1e-8 * result.stderr + 1e-12)
-        assert excludes(end)
 
 
 def test_the_rarest_outcome_that_would_have_been_seen() -> None:
@@ -362,13 +212,6 @@ def test_nothing_is_projected_from_nothing() -> None:
     assert bet_on_streams([bounded([0.4] * 5)]).project_repeats(0.025, 4) is None
 
 
-@pytest.mark.parametrize("wrong", [-0.1, 1.1])
-def test_one_result_outside_of_its_range_is_refused(wrong: float) -> None:
-    values = np.array([0.5, wrong, 0.4])
-    with pytest.raises(HarnessError, match="outside of the range 0 to 1 that their metric declares"):
-        stream_of(Series(values, np.zeros(3), low=0.0, high=1.0))
-
-
 def test_an_interval_ends_where_a_look_has_won_as_much_as_its_level_asks() -> None:
     """To the width of fourteen halvings, however the means between are searched."""
     rng = np.random.default_rng(3)
@@ -381,28 +224,6 @@ def test_an_interval_ends_where_a_look_has_won_as_much_as_its_level_asks() -> No
             width = (toward.mean - floor) / 2**14
             assert floor < low < toward.mean
             assert toward.p_above(low) <= 0.025 < toward.p_above(low + width)
-
-
-@given(
-    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=8),
-    with_draws=st.integers(0, 3),
-    seed=st.integers(0, 2**16),
-    constant=st.booleans(),
-)
-@pytest.mark.parametrize("design", [Sequential(), Fixed(), Bounded()])
-def test_intervals_of_many_series_are_those_of_each(
-    design: Any, lengths: list[int], with_draws: int, seed: int, constant: bool
-) -> None:
-    rng = np.random.default_rng(seed)
-    many = [series(rng.random(n), rng.integers(2, size=n), 2) for n in range(6, 6 + with_draws)]
-    many += [replace(series(rng.random(n)), errors=0.05 * rng.random(n)) for n in lengths]
-    many += [series(np.full(5, 0.3))] if constant else []
-    order = rng.permutation(len(many))
-    many = [many[i] for i in order]
-    means = [design.mean(one) for one in many]
-    assert design.intervals(many) == [(mean.mean, *mean.interval()) for mean in means]
-    assert design.intervals(many, 0.9) == [(mean.mean, *mean.interval(0.9)) for mean in means]
-    assert design.intervals([]) == []
 
 
 def test_a_projection_is_the_first_number_of_repeats_that_decides_whichever_are_looked_at_first() -> None:
@@ -443,3 +264,24 @@ def test_capital_in_products_is_the_capital_or_is_not_known(n: int, tested: floa
         assert mean._rejects(tested, 0.05, float(won[0])) == (mean.p_above(tested) <= 0.05)
         assert np.isnan(won[0]) == np.isnan(result).any(), "another mean's product does not count"
     assert known or n > 10
+
+
+def test_outside_of_the_range_nothing_has_to_be_bet() -> None:
+    one = bet_on_streams([bounded([0.2, 0.3])])
+    assert one.p_above(-0.1) == 0.0
+    assert one.p_above(0.0) == 0.0  # the mean is 0 only where every value is
+    assert bet_on_streams([bounded([0.0, 0.0])]).p_above(0.0) == 1.0
+    assert one.p_below(1.1) == 0.0
+    assert one.shift(5.0).p_above(5.0) == 0.0
+    assert bet_on_streams([bounded([0.0, 0.0])]).shift(5.0).p_above(5.0) == 1.0
+    assert one.interval() == one.interval(0.95)
+    no_range = bet_on_streams([bounded(np.full(9, 0.9), -math.inf, math.inf)])
+    assert no_range.p_above(0.0) == no_range.p_below(2.0) == 1.0
+    assert bet_on_streams([bounded([0.0] + [1.0] * 9)]).p_above(0.5) < 0.5  # the whole bet is lost, the others are not
+    unknown = bet_on_streams([bounded([5.0, 6.0], 0.0, math.inf)])
+    assert unknown.p_below(1000.0) == 1.0
+    assert unknown.p_above(0.5) < 0.02
+    assert unknown.interval()[1] == math.inf
+    assert unknown.shift(0.0, -1.0).interval()[0] == -math.inf
+    assert bet_on_streams([bounded([])]).p_above(0.1) == 1.0
+    assert bet_on_streams([bounded([0.4])]).stderr == 0.0
