@@ -282,3 +282,37 @@ def test_git_fetches_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "RAN").exists()
     subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, check=False)
     assert (tmp_path / "RAN").exists(), "so that the program would run"
+
+
+@pytest.mark.parametrize("where", ["a file beside the configuration", "a name with an equals sign"])
+def test_git_runs_no_filter_of_the_repository_wherever_it_is_defined(where: str, tmp_path: Path) -> None:
+    """`git config --local` does not list what `config.worktree` says, and `-c` takes no name with `=` in it."""
+    root, program = tmp_path / "repository", tmp_path / "program"
+    make_repository(root)
+    program.write_text(f"#!/bin/sh\necho ran >> {tmp_path / 'RAN'}\ncat\n")
+    program.chmod(0o755)
+    beside = where == "a file beside the configuration"
+    name = "theirs" if beside else "a=b"
+    (root / ".gitattributes").write_text(f"* filter={name}\n")
+    with (root / ".git" / "config").open("a") as stream:
+        stream.write("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n")
+    with (root / ".git" / ("config.worktree" if beside else "config")).open("a") as stream:
+        stream.write(f'[filter "{name}"]\n\tclean = {program}\n')
+    os.utime(root / "a.txt", (1, 1))
+    state = ask_git(root, "status", "--porcelain")
+    assert state == "" if beside else state is None
+    assert not (tmp_path / "RAN").exists()
+    subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, check=False)
+    assert (tmp_path / "RAN").exists(), "so that the program would run"
+
+
+def test_git_writes_nothing(tmp_path: Path) -> None:
+    """`git status` would refresh the index of a folder that is only read."""
+    root = tmp_path / "repository"
+    make_repository(root)
+    os.utime(root / "a.txt", (1, 1))
+    before = (root / ".git" / "index").read_bytes()
+    assert not commit(Project(root)).endswith("-dirty")
+    assert (root / ".git" / "index").read_bytes() == before
+    subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, check=True)
+    assert (root / ".git" / "index").read_bytes() != before, "so that it would be written"
