@@ -286,7 +286,7 @@ def test_a_real_cluster_that_listens_on_all_addresses_is_not_joined_unless_one_s
         address = f"tcp://0.0.0.0:{port}"  # which Linux takes for this machine, whatever its addresses are
         with pytest.raises(HarnessError, match=rf"--scheduler {address}: whoever reaches this port can run code"):
             run_pieces(project, first, 1, Progress(quiet=True), "test", address)
-        assert there.scheduler.clients.keys() == set()
+        assert not [one for one in there.scheduler.clients if one.startswith("Client")]
         monkeypatch.setenv("HARNESS_OPEN_SCHEDULER", "1")
         report = run_pieces(project, first, 1, Progress(quiet=True), "test", address)
         assert report.computed == 1
