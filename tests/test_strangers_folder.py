@@ -24,8 +24,19 @@ INSTALLED = (
     *("numpy", "pandas", "scipy", "pyarrow", "pydantic", "rich", "typer", "yaml", "matplotlib", "jinja2", "requests"),
     *("tensorflow", "keras", "mlflow", "dvc", "distributed", "pip", "setuptools", "sklearn", "dp_accounting", "joblib"),
 )
-SCRIPT = "import sys\nfrom harness.commands.app import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
-"""What pip writes for an entry of `project.scripts`."""
+SCRIPT = """\
+import sys
+from harness.commands.app import main
+if __name__ == "__main__":
+    for words in " ".join(sys.argv[1:]).split("; "):
+        sys.argv[1:] = words.split()
+        try:
+            main()
+        except SystemExit as ended:
+            if ended.code:
+                raise
+"""
+"""What pip writes for an entry of `project.scripts`, for several commands apart by `; `."""
 TRAIN = "import numpy as np\n\ndef train(features, labels, seed):\n    return [np.zeros((features.shape[1], 2))]\n"
 
 
@@ -68,32 +79,27 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-COMMANDS = {
+STARTED = {
     "compare": "compare -q -p one",
-    "judge": "judge -q -p one",
-    "site": "site -p one",
-    "report": "report --brief -p one",
-    "bundle": "bundle own/cancer#counts -p one -o x.zip",
-    "validate": "validate",
-    "list": "list",
-    "status": "status -p one",
-    "explain": "explain own/cancer#counts -p one",
-    "plan": "plan -p one",
-    "audit of a function": "audit f.py:train --epsilon 1 --runs 8 -q",
+    "without helpers": "judge -q -p one -j 1; explain own/cancer#counts -p one; site -p one; status -p one; list; validate; "
+    "plan -p one; bundle own/cancer#counts -p one -o x.zip; audit f.py:train --epsilon 1 --runs 8 -q",
+    "-P": "report --brief -p one",
 }
+"""Commands, one after another in one process: what each imports, and starts, is looked for anew."""
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_no_file_of_the_folder_is_taken_for_a_module(command: str, judged: Path, script: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", STARTED)
+def test_no_file_of_the_folder_is_taken_for_a_module(way: str, judged: Path, script: Path, tmp_path: Path) -> None:
     root = tmp_path / "there"
     shutil.copytree(judged, root)
     make_repository(root)
     name_programs(root, root / "RAN")
     write_traps(root, (*sorted({*sys.stdlib_module_names, *INSTALLED}), "harness"))
-    ran = run_here(root, script, "-P" if command == "validate" else "script", *command.split())
+    ran = run_here(root, script, "-P" if way == "-P" else "script", *STARTED[way].split())
     assert not (root / "RAN").exists(), (root / "RAN").read_text()
     assert ran.returncode == 0, ran.stderr
+    assert (root / "x.zip").is_file() == ("bundle" in STARTED[way])
 
 
 @pytest.mark.integration
@@ -120,17 +126,22 @@ def test_a_faulty_spec_runs_nothing_either(judged: Path, script: Path, tmp_path:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("command", ["run -q -p one -j 2", "survey cancer.csv --label target --list -q -o s.yaml"])
-def test_workers_do_not_take_it_for_a_module(command: str, judged: Path, script: Path, tmp_path: Path) -> None:
+def test_workers_do_not_take_it_for_a_module(judged: Path, script: Path, tmp_path: Path) -> None:
     root = tmp_path / "there"
     shutil.copytree(judged, root, ignore=shutil.ignore_patterns(".harness", "reports"))
     shutil.copy(empty_tracking_store(), root / "mlflow.db")
     make_repository(root)
     name_programs(root, root / "RAN")
     write_traps(root)
-    ran = run_here(root, script, "script", *command.split())
+    (root / "specs" / "own" / "cancer.yaml").write_text(
+        SMALL_SPEC.replace("epsilons: [1, 10, .inf]", "epsilons: [.inf, 1]")
+    )
+    commands = "survey cancer.csv --label target --list -q -o s.yaml; run -q -p one -j 2"
+    ran = run_here(root, script, "script", *commands.split())
     assert not (root / "RAN").exists(), (root / "RAN").read_text()
     assert ran.returncode == 0, ran.stderr
+    assert (root / "s.yaml").is_file()
+    assert (root / "reports/one/own/cancer/verdicts.json").is_file()
 
 
 def test_the_traps_work(script: Path, tmp_path: Path) -> None:
