@@ -78,6 +78,10 @@ TABLE_CELLS = Bound(50_000_000, "HARNESS_MAX_TABLE_CELLS", "cells", "rows x colu
 UNPACKED_BYTES = Bound(
     2_147_483_648, "HARNESS_MAX_UNPACKED_BYTES", "bytes", "an archive of a data set, arrays in `.npz`, a stored result"
 )
+DATA_CELLS = Bound(
+    1_000_000_000, "HARNESS_MAX_DATA_CELLS", "cells", "rows x columns of the table that a data set's archive becomes"
+)
+DOWNLOAD_BYTES = Bound(5_000_000_000, "HARNESS_MAX_DOWNLOAD_BYTES", "bytes", "a file that `harness data fetch` brings")
 PLACES = Bound(
     100_000,
     "HARNESS_MAX_PLACES",
@@ -86,7 +90,10 @@ PLACES = Bound(
 )
 PIECES = Bound(1_000_000, "HARNESS_MAX_PIECES", "pieces", "the plan of a spec: models to train, attacks on them")
 COUNTS = Bound(1, "HARNESS_MAX_COUNTS", "times", "the bounds of single fields of a spec, such as `repeats`")
-BOUNDS = (SPEC_BYTES, SPEC_VALUES, TEXT_BYTES, TABLE_BYTES, TABLE_CELLS, UNPACKED_BYTES, PLACES, PIECES, COUNTS)
+BOUNDS = (
+    *(SPEC_BYTES, SPEC_VALUES, TEXT_BYTES, TABLE_BYTES, TABLE_CELLS, UNPACKED_BYTES, DATA_CELLS, DOWNLOAD_BYTES),
+    *(PLACES, PIECES, COUNTS),
+)
 
 
 def check_file(path: Path, bound: Bound, name: str | None = None) -> int:

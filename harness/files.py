@@ -83,7 +83,8 @@ def write_bytes(target: Path, data: bytes) -> None:
 
 def update_file(target: Path, data: bytes) -> None:
     """Replace `target` by `data`, atomically, where it holds something else. Not durable: what can be made again."""
-    if not target.is_file() or target.read_bytes() != data:
+    is_same = target.is_file() and target.stat().st_size == len(data) and target.read_bytes() == data
+    if not is_same:
         with atomic_path(target, durable=False) as temporary:
             temporary.write_bytes(data)
 

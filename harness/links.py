@@ -5,6 +5,7 @@ A project may be a stranger's, and archives and git carry links: a folder of it 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -55,3 +56,16 @@ def check_inside(path: Path, root: Path, remedy: str = "") -> None:
         raise HarnessError(
             f"{link}: is a link that leads out of {root}; put the file or folder itself in its place{remedy}"
         )
+
+
+def check_folders_inside(folder: Path, root: Path, depth: int, remedy: str = "") -> None:
+    """Raise HarnessError as `check_inside` for a path below `root`, and for the folders in it, so many levels down.
+
+    Links to files are passed over: a file is replaced, and not written through a link.
+    """
+    check_inside(folder, root, remedy)
+    folders: list[Path] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:  # a file, or nothing there
+        folders = [Path(entry.path) for entry in entries if depth and entry.is_dir()]
+    for one in folders:
+        check_folders_inside(one, root, depth - 1, remedy)

@@ -1,16 +1,22 @@
-"""How large a Parquet file is in memory, told by its footer before it is read: small files may hold huge tables."""
+"""How large a Parquet file is in memory, told before it is read: small files may hold huge tables.
+
+Its footer says how many rows there are, and the headers of its pages what they unpack to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from harness.bounds import TABLE_BYTES, TABLE_CELLS, check_file, open_file
+from harness.bounds import DATA_CELLS, TABLE_BYTES, TABLE_CELLS, UNPACKED_BYTES, Bound, check_file, open_file
+from harness.parquet_pages import Pages, count_pages
 
 TEXT = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 """Physical types whose values have lengths of their own."""
@@ -18,33 +24,65 @@ BIG = 100_000_000
 """Bytes of texts from which on they are counted one by one."""
 
 
-def check_parquet(path: Path, name: str | None = None) -> None:
+@dataclass(frozen=True)
+class TableBounds:
+    """How large a table may be."""
+
+    bytes: Bound
+    """Also of the file itself."""
+    cells: Bound
+
+
+OF_TABLES = TableBounds(TABLE_BYTES, TABLE_CELLS)
+OF_DATA_SETS = TableBounds(UNPACKED_BYTES, DATA_CELLS)
+"""Of what archives of data sets become: images have thousands of columns."""
+
+
+def check_parquet(path: Path, name: str | None = None, bounds: TableBounds = OF_TABLES) -> None:
     """Compare a Parquet file, which messages call `name`, with the bounds of tables.
 
     Raises TooLarge for one above them, NotAFile for what is no regular file, OSError where there is none, and
     ArrowException or ValueError for a footer that is damaged.
     """
     where = name or str(path)
-    check_file(path, TABLE_BYTES, name)
+    check_file(path, bounds.bytes, name)
     with open_file(path, name) as stream:
-        _check_footer(stream, pq.read_metadata(stream), where)
+        _check_footer(stream, pq.read_metadata(stream), where, bounds)
 
 
-def _check_footer(stream: BinaryIO, footer: pq.FileMetaData, where: str) -> None:
-    TABLE_CELLS.check(footer.num_rows * footer.num_columns, where, " (rows x columns)")
-    unpacked, texts = 0, list[str]()
+def read_parquet(path: Path, bounds: TableBounds = OF_TABLES) -> pd.DataFrame:
+    """The table in a Parquet file. Raises as `check_parquet`."""
+    check_parquet(path, bounds=bounds)
+    return pd.read_parquet(path)
+
+
+def _check_footer(stream: BinaryIO, footer: pq.FileMetaData, where: str, bounds: TableBounds) -> None:
+    groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
+    rows = max(footer.num_rows, sum(group.num_rows for group in groups))  # a reader goes by the latter
+    bounds.cells.check(rows * footer.num_columns, where, " (rows x columns)")
+    total, texts = Pages(), list[str]()
     for column in range(footer.num_columns):
         dense = 0
-        for group in range(footer.num_row_groups):
-            chunk = footer.row_group(group).column(column)
-            unpacked += chunk.total_uncompressed_size
+        for group in groups:
+            chunk = group.column(column)
+            pages = _pages_of(stream, chunk)
+            total.bytes += pages.bytes
+            total.values += pages.values
             # A value may stand once, in a dictionary, and many times in the table.
-            dense += chunk.num_values * chunk.total_uncompressed_size if chunk.physical_type in TEXT else 0
-        if dense > TABLE_BYTES.limit // footer.num_columns:
+            dense += pages.values * pages.bytes if chunk.physical_type in TEXT else 0
+        if dense > bounds.bytes.limit // footer.num_columns:
             texts.append(footer.schema.column(column).path.partition(".")[0])
-    TABLE_BYTES.check(unpacked, where, " once it is unpacked")
+    bounds.cells.check(total.values, where, " in all columns")
+    bounds.bytes.check(total.bytes, where, " once it is unpacked")
     if texts:
-        TABLE_BYTES.check(_most_bytes_of_texts(stream, footer, texts), where, " of text once it is unpacked")
+        bounds.bytes.check(_most_bytes_of_texts(stream, footer, texts), where, " of text once it is unpacked")
+
+
+def _pages_of(stream: BinaryIO, chunk: pq.ColumnChunkMetaData) -> Pages:
+    """What a column in a row group comes to, by its pages; the footer may say less, or more."""
+    begin = min(offset for offset in (chunk.data_page_offset, chunk.dictionary_page_offset or 0) if offset > 0)
+    pages = count_pages(stream, begin, begin + chunk.total_compressed_size)
+    return Pages(max(pages.bytes, chunk.total_uncompressed_size), max(pages.values, chunk.num_values))
 
 
 def _most_bytes_of_texts(stream: BinaryIO, footer: pq.FileMetaData, columns: Sequence[str]) -> int:

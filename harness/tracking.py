@@ -51,7 +51,7 @@ def log_run(
     """Log a finished spec. Returns the parent run's id, or None where the store could not be used."""
     try:
         _try_writing(project.mlflow_uri)
-        _begin_store(project.mlflow_uri)
+        begin_store(project.mlflow_uri)
         return _log(project, scaled, sha256, plan, table)
     except Exception as error:
         # Tracking is a record beside the results; whatever fails in it must not cost them.
@@ -83,7 +83,7 @@ def _try_writing(uri: str) -> None:
             connection.rollback()
 
 
-def _begin_store(uri: str) -> None:
+def begin_store(uri: str) -> None:
     """Make the tables of an SQLite store that is empty yet."""
     if not uri.startswith("sqlite:///") or Path(uri.removeprefix("sqlite:///")).stat().st_size:
         return

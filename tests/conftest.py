@@ -103,19 +103,17 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def empty_tracking_store() -> Path:
-    """MLflow's SQLite store with nothing in it: made once, since to go through all its migrations takes seconds."""
+    """MLflow's SQLite store with nothing in it, as a first run makes it: made once, since to go through all its
+    migrations takes seconds."""
     made = Path(os.environ["HARNESS_SUITE_SHARED"]) / "empty-mlflow.db"
     with made.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            import logging
-
-            logging.getLogger("alembic").setLevel(logging.WARNING)
-            logging.getLogger("mlflow").setLevel(logging.WARNING)
-            from mlflow.tracking import MlflowClient
+            from harness.tracking import begin_store
 
             begun = made.with_suffix(".begun")
-            MlflowClient(tracking_uri=f"sqlite:///{begun}").search_experiments()
+            begun.touch()
+            begin_store(f"sqlite:///{begun}")
             begun.rename(made)
     return made
 
@@ -197,6 +195,14 @@ def run_pieces(
         return run_pieces(worker_pool, pieces, label)
 
 
+@cache
+def build_commands_once() -> None:
+    """Have Typer keep what it makes of the command line, which is a fifth of a second and the same each time."""
+    import typer.main
+
+    typer.main.get_command = cache(typer.main.get_command)
+
+
 def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command line as a user runs it, in this process: TensorFlow is imported once for many tests.
 
@@ -205,6 +211,7 @@ def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.Compl
     from harness.commands import app
     from harness.execution import executor
 
+    build_commands_once()
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}
     prepare_tracking(root, arguments, environment)
     before, here, argv = dict(os.environ), Path.cwd(), sys.argv

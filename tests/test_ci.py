@@ -354,3 +354,14 @@ def test_the_light_core_judges_and_says_what_training_needs(arguments: list[str]
     assert ran.returncode == code, ran.stderr
     assert said in ran.stdout + ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_actions_of_others_are_named_by_their_commits() -> None:
+    """A tag can be moved. Docs and templates for others keep tags, which their readers can tell."""
+    paths = [REPO / "action.yml", *(REPO / ".github/workflows").glob("*.yml")]
+    used = [
+        line.strip() for path in paths for line in path.read_text().splitlines() if re.match(r"\s*(- )?uses:", line)
+    ]
+    assert len(used) > 10
+    loose = [line for line in used if not re.search(r"uses: (\./|[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$", line)]
+    assert loose == []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from tests.conftest import PARAMS, REPO, run_cli
+from tests.conftest import PARAMS, REPO, empty_tracking_store, run_cli
 from tests.disclosure import PERSONAL, USER, places_with, write_patients
 
 SPEC = """\
@@ -28,7 +29,7 @@ experiment:
   model: {{kind: logistic}}
   training: {{engine: fast, learning_rate: 0.05, batch_size: 20, epochs: 1}}
   privacy: {{epsilons: [1, .inf], delta: 1.0e-3}}
-  repeats: 2
+  repeats: 1
 attacks:
   logloss: {{kind: logloss}}
 claims:
@@ -57,6 +58,7 @@ def test_no_file_of_a_survey_or_a_spec_names_a_person(home: Path) -> None:
     spec = root / "specs" / "own" / "mine.yaml"
     spec.parent.mkdir()
     spec.write_text(SPEC.format(path=table))
+    shutil.copy(empty_tracking_store(), root / "mlflow.db")
     tracking = {"MLFLOW_TRACKING_URI": f"sqlite:///{root / 'mlflow.db'}"}
     survey = ("survey", str(table), "--label", "outcome", "--members", "40", "--epsilon", "1", "--ranges", "2")
     for command in (

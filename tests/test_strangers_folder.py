@@ -24,8 +24,19 @@ INSTALLED = (
     *("numpy", "pandas", "scipy", "pyarrow", "pydantic", "rich", "typer", "yaml", "matplotlib", "jinja2", "requests"),
     *("tensorflow", "keras", "mlflow", "dvc", "distributed", "pip", "setuptools", "sklearn", "dp_accounting", "joblib"),
 )
-SCRIPT = "import sys\nfrom harness.__main__ import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
-"""What pip writes for an entry of `project.scripts`."""
+SCRIPT = """\
+import sys
+from harness.__main__ import main
+if __name__ == "__main__":
+    for words in " ".join(sys.argv[1:]).split("; "):
+        sys.argv[1:] = words.split()
+        try:
+            main()
+        except SystemExit as ended:
+            if ended.code:
+                raise
+"""
+"""What pip writes for an entry of `project.scripts`, for several commands apart by `; `."""
 TRAIN = "import numpy as np\n\ndef train(features, labels, seed):\n    return [np.zeros((features.shape[1], 2))]\n"
 
 
@@ -68,32 +79,27 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-COMMANDS = {
+STARTED = {
     "compare": "compare -q -p one",
-    "judge": "judge -q -p one",
-    "site": "site -p one",
-    "report": "report --brief -p one",
-    "bundle": "bundle own/cancer#counts -p one -o x.zip",
-    "validate": "validate",
-    "list": "list",
-    "status": "status -p one",
-    "explain": "explain own/cancer#counts -p one",
-    "plan": "plan -p one",
-    "audit of a function": "audit f.py:train --epsilon 1 --runs 8 -q",
+    "without helpers": "judge -q -p one -j 1; explain own/cancer#counts -p one; site -p one; status -p one; list; validate; "
+    "plan -p one; bundle own/cancer#counts -p one -o x.zip; audit f.py:train --epsilon 1 --runs 8 -q",
+    "-P": "report --brief -p one",
 }
+"""Commands, one after another in one process: what each imports, and starts, is looked for anew."""
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_no_file_of_the_folder_is_taken_for_a_module(command: str, judged: Path, script: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", STARTED)
+def test_no_file_of_the_folder_is_taken_for_a_module(way: str, judged: Path, script: Path, tmp_path: Path) -> None:
     root = tmp_path / "there"
     shutil.copytree(judged, root)
     make_repository(root)
     name_programs(root, root / "RAN")
     write_traps(root, (*sorted({*sys.stdlib_module_names, *INSTALLED}), "harness"))
-    ran = run_here(root, script, "-P" if command == "validate" else "script", *command.split())
+    ran = run_here(root, script, "-P" if way == "-P" else "script", *STARTED[way].split())
     assert not (root / "RAN").exists(), (root / "RAN").read_text()
     assert ran.returncode == 0, ran.stderr
+    assert (root / "x.zip").is_file() == ("bundle" in STARTED[way])
 
 
 @pytest.mark.integration
@@ -120,17 +126,22 @@ def test_a_faulty_spec_runs_nothing_either(judged: Path, script: Path, tmp_path:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("command", ["run -q -p one -j 2", "survey cancer.csv --label target --list -q -o s.yaml"])
-def test_workers_do_not_take_it_for_a_module(command: str, judged: Path, script: Path, tmp_path: Path) -> None:
+def test_workers_do_not_take_it_for_a_module(judged: Path, script: Path, tmp_path: Path) -> None:
     root = tmp_path / "there"
     shutil.copytree(judged, root, ignore=shutil.ignore_patterns(".harness", "reports"))
     shutil.copy(empty_tracking_store(), root / "mlflow.db")
     make_repository(root)
     name_programs(root, root / "RAN")
     write_traps(root)
-    ran = run_here(root, script, "script", *command.split())
+    (root / "specs" / "own" / "cancer.yaml").write_text(
+        SMALL_SPEC.replace("epsilons: [1, 10, .inf]", "epsilons: [.inf, 1]")
+    )
+    commands = "survey cancer.csv --label target --list -q -o s.yaml; run -q -p one -j 2"
+    ran = run_here(root, script, "script", *commands.split())
     assert not (root / "RAN").exists(), (root / "RAN").read_text()
     assert ran.returncode == 0, ran.stderr
+    assert (root / "s.yaml").is_file()
+    assert (root / "reports/one/own/cancer/verdicts.json").is_file()
 
 
 def test_the_traps_work(script: Path, tmp_path: Path) -> None:
@@ -282,3 +293,37 @@ def test_git_fetches_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "RAN").exists()
     subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, check=False)
     assert (tmp_path / "RAN").exists(), "so that the program would run"
+
+
+@pytest.mark.parametrize("where", ["a file beside the configuration", "a name with an equals sign"])
+def test_git_runs_no_filter_of_the_repository_wherever_it_is_defined(where: str, tmp_path: Path) -> None:
+    """`git config --local` does not list what `config.worktree` says, and `-c` takes no name with `=` in it."""
+    root, program = tmp_path / "repository", tmp_path / "program"
+    make_repository(root)
+    program.write_text(f"#!/bin/sh\necho ran >> {tmp_path / 'RAN'}\ncat\n")
+    program.chmod(0o755)
+    beside = where == "a file beside the configuration"
+    name = "theirs" if beside else "a=b"
+    (root / ".gitattributes").write_text(f"* filter={name}\n")
+    with (root / ".git" / "config").open("a") as stream:
+        stream.write("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n")
+    with (root / ".git" / ("config.worktree" if beside else "config")).open("a") as stream:
+        stream.write(f'[filter "{name}"]\n\tclean = {program}\n')
+    os.utime(root / "a.txt", (1, 1))
+    state = ask_git(root, "status", "--porcelain")
+    assert state == "" if beside else state is None
+    assert not (tmp_path / "RAN").exists()
+    subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, check=False)
+    assert (tmp_path / "RAN").exists(), "so that the program would run"
+
+
+def test_git_writes_nothing(tmp_path: Path) -> None:
+    """`git status` would refresh the index of a folder that is only read."""
+    root = tmp_path / "repository"
+    make_repository(root)
+    os.utime(root / "a.txt", (1, 1))
+    before = (root / ".git" / "index").read_bytes()
+    assert not commit(Project(root)).endswith("-dirty")
+    assert (root / ".git" / "index").read_bytes() == before
+    subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, check=True)
+    assert (root / ".git" / "index").read_bytes() != before, "so that it would be written"

@@ -8,6 +8,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import harness
 from harness.commands import version
@@ -52,3 +54,29 @@ def test_a_package_that_is_no_checkout_has_no_commit(tmp_path: Path, monkeypatch
     (tmp_path / "site-packages/harness/commands").mkdir(parents=True)
     monkeypatch.setattr(version, "__file__", str(tmp_path / "site-packages/harness/commands/version.py"))
     assert version.version_line() == f"harness {harness.__version__}"
+
+
+def test_the_lock_file_has_what_the_package_asks_for() -> None:
+    """Each dependency, of the extras too, in a version that its bounds admit; floors are where known holes are mended."""
+    project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    asked = [Requirement(line) for line in (*project["dependencies"], *extras)]
+    pinned = re.findall(r"(?m)^([A-Za-z0-9][\w.-]*)==([^\s;]+)", (REPO / "requirements.lock").read_text())
+    locked = {canonicalize_name(name): version for name, version in pinned}
+    assert len(locked) > len(asked) > 30
+    of_lock = {"python_version": "3.11", "python_full_version": "3.11.9"}
+    needed = [one for one in asked if one.marker is None or one.marker.evaluate(of_lock)]
+    wrong = [
+        f"{one}: {locked.get(canonicalize_name(one.name))} is locked"
+        for one in needed
+        if one.name != project["name"]
+        and not one.specifier.contains(locked.get(canonicalize_name(one.name), "0"), prereleases=True)
+    ]
+    assert wrong == []
+    without_holes = {"jinja2": "3.1.6", "requests": "2.32.4", "pillow": "11.3"}
+    for name, mended in without_holes.items():
+        (floor,) = [one for one in asked if one.name == name]
+        most, _, last = mended.rpartition(".")
+        before = f"{most}.{int(last) - 1}"
+        assert floor.specifier.contains(mended)
+        assert not floor.specifier.contains(before), f"{name} {before} has known holes"

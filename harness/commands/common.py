@@ -17,7 +17,7 @@ from harness.commands.tables import Cell, print_table
 from harness.errors import HarnessError
 from harness.escaping import visible_json
 from harness.files import json_text
-from harness.links import check_inside
+from harness.links import check_folders_inside, check_inside
 from harness.paths import Project, find_project
 from harness.progress import Progress
 
@@ -60,6 +60,8 @@ FOLLOW_LINKS = "HARNESS_FOLLOW_LINKS"
 """Variable by which a user says that links among `WRITTEN` are their own."""
 WRITTEN = (".harness", "data", "mlflow.db")
 """What commands write to beside `reports` and `models`."""
+LEVELS = 3
+"""Of folders in them: `.harness/store/train/ab` has the files of results."""
 RESUME_HINT = "finished pieces are kept, the same command goes on from here"
 
 
@@ -86,12 +88,13 @@ def exit_on_interrupt() -> Iterator[None]:
 def project_here() -> Project:
     """The checkout that the user is in, or that `--project` names.
 
-    Raises HarnessError where what commands write to is a link out of it.
+    Raises HarnessError where what commands write to, or a folder in it, is a link out of it.
     """
     project = find_project(state.get("root"))
     if not os.environ.get(FOLLOW_LINKS):
         for name in WRITTEN:
-            check_inside(project.root / name, project.root, f", or set {FOLLOW_LINKS}=1 if you made it")
+            remedy = f", or set {FOLLOW_LINKS}=1 if you made it"
+            check_folders_inside(project.root / name, project.root, LEVELS, remedy)
     return project
 
 

@@ -138,7 +138,7 @@ def run(
         typer.Option(
             envvar="DASK_SCHEDULER_ADDRESS",
             metavar="ADDRESS",
-            help="Compute on a Dask cluster: the address of its scheduler, such as `tcp://node1:8786`.",
+            help="Compute on a Dask cluster: the address of its scheduler, such as `tcp://127.0.0.1:8786`.",
         ),
     ] = None,
     partial: Annotated[

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 from harness.addresses import hide_secrets
+from harness.bounds import DOWNLOAD_BYTES, TooLarge
 from harness.data.sources import PackageMember
 from harness.errors import HarnessError
 from harness.files import atomic_path, sha256_file
@@ -29,14 +30,17 @@ def verify_hash(path: Path, expected: str | None, what: str) -> None:
 def download(url: str, target: Path, sha256: str | None, progress: Progress) -> None:
     """Fetch `url` to `target`, going on from `target.part` where an earlier try broke off.
 
-    `target` appears only once it is complete and its SHA-256 is right. Raises HarnessError on a
-    network failure (what arrived is kept) or on wrong bytes (they are thrown away).
+    `target` appears only once it is complete and its SHA-256 is right. What arrives is counted, whatever the server
+    says of its length. Raises HarnessError on a network failure (what arrived is kept), on wrong bytes and on more than
+    the bound of downloads (they are thrown away).
     """
     import requests
 
     target.parent.mkdir(parents=True, exist_ok=True)
     printable = hide_secrets(url)
     part = target.with_name(target.name + ".part")
+    if part.is_symlink() or not part.is_file():  # what a stranger's folder has there, such as a link or a pipe
+        part.unlink(missing_ok=True)
     have = part.stat().st_size if part.exists() else 0
     headers = {"Range": f"bytes={have}-"} if have else {}
     try:
@@ -49,11 +53,18 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
                     have = 0
                 length = int(reply.headers.get("Content-Length", 0))
                 total = have + length
+                DOWNLOAD_BYTES.check(total, printable)
                 with part.open("ab" if have else "wb") as stream, progress.bytes(target.name, total) as bar:
                     bar.advance(have)
                     for block in reply.iter_content(1 << 16):
+                        have += len(block)
+                        if have > DOWNLOAD_BYTES.limit:
+                            DOWNLOAD_BYTES.refuse(printable)
                         stream.write(block)
                         bar.advance(len(block))
+    except TooLarge:
+        part.unlink(missing_ok=True)
+        raise
     except requests.RequestException as error:
         reason = hide_secrets(str(error), url).splitlines()[0][:160]
         raise HarnessError(f"{printable}: {type(error).__name__}: {reason}") from None

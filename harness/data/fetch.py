@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pyarrow import ArrowException
 
 from harness.arrays import Array
 from harness.bounds import read_text
@@ -26,7 +27,7 @@ from harness.data.steps import Step
 from harness.errors import DatasetError, HarnessError
 from harness.files import atomic_path, write_text
 from harness.hashing import code_fingerprint, fingerprint
-from harness.parquet import check_parquet
+from harness.parquet import OF_DATA_SETS, read_parquet
 from harness.paths import Project, path_below
 from harness.progress import Progress
 
@@ -83,7 +84,10 @@ def _sidecar(project: Project, dataset: Dataset) -> Path:
 
 
 def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str, remedy: str = "") -> str:
-    digest, expected = dataset.digest(frame), dataset.canonical_sha256
+    try:
+        digest, expected = dataset.digest(frame), dataset.canonical_sha256
+    except (KeyError, TypeError, ValueError):  # such as of a column that is not there
+        raise DatasetError(f"{where}: corrupted: no table of {dataset.name}{remedy}") from None
     if expected is not None and digest != expected:
         raise DatasetError(
             f"{where}: corrupted: the table made from it has SHA-256 {digest}, expected {expected}{remedy}"
@@ -170,9 +174,9 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
     target = table_path(project, dataset)
     if target.exists() and not force:
         try:
-            _check_digest(dataset, pd.read_parquet(target), str(target))
+            _check_digest(dataset, read_parquet(target, OF_DATA_SETS), str(target))
             return target
-        except (HarnessError, OSError, ValueError):
+        except (HarnessError, OSError, ValueError, ArrowException):
             progress.say(f"{target}: damaged, fetching it again")
     tried: list[str] = []
     fetched: FetchedTable | None = None
@@ -246,9 +250,8 @@ def read_canonical(project: Project, dataset: TableDataset) -> FetchedTable:
         where = path_below(project.root, path)
         raise MissingData(f"dataset {dataset.name}: {where} is not there; run `harness data fetch {dataset.name}`")
     try:
-        check_parquet(path)
-        frame = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
+        frame = read_parquet(path, OF_DATA_SETS)
+    except (OSError, ValueError, ArrowException) as error:
         raise DatasetError(f"{path}: unreadable: {error}; run `harness data fetch --force {dataset.name}`") from None
     remedy = f"; `harness data fetch {dataset.name}` puts the right one in its place"
     digest, sidecar = _check_digest(dataset, frame, str(path), remedy), _sidecar(project, dataset)
@@ -271,7 +274,7 @@ def _derive_table(project: Project, dataset: TableDataset, frame: pd.DataFrame, 
     values = labels.with_suffix(".npy")
     try:
         return _join_table(labels, values)
-    except (OSError, ValueError):
+    except (HarnessError, OSError, ValueError, ArrowException):
         Progress().say(f"{dataset.name}: making what models see of it, once; this can take minutes")
         made = dataset.derive(frame)
     label = dataset.schema_of_table().label
@@ -287,7 +290,7 @@ def _derive_table(project: Project, dataset: TableDataset, frame: pd.DataFrame, 
 
 def _join_table(labels: Path, values: Path) -> pd.DataFrame:
     """A derived table whose features stay on disk, where processes share them, until they are read."""
-    kept = pd.read_parquet(labels)
+    kept = read_parquet(labels, OF_DATA_SETS)
     table = pd.DataFrame(np.load(values, mmap_mode="r"), columns=kept.attrs["columns"], copy=False)
     if len(table) != len(kept):
         raise ValueError(f"{values}: {len(table)} rows of {len(kept)}")

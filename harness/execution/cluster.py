@@ -9,6 +9,9 @@ and a run that is stopped goes on from there, on a cluster or without one.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ipaddress
+import os
 import queue
 import shutil
 import tempfile
@@ -39,6 +42,10 @@ from harness.progress import Progress
 if TYPE_CHECKING:
     from distributed import Future
 
+ENCRYPTED = frozenset({"tls", "wss"})
+"""Protocols that let in who has a certificate alone."""
+OPEN = "HARNESS_OPEN_SCHEDULER"
+"""Variable by which a user says that whoever can reach the scheduler is trusted."""
 CONNECT_TIMEOUT_S = 15
 POLL_S = 2.0
 WAIT_FOR_WORKERS_S = 60.0
@@ -143,6 +150,9 @@ def _tables_of(project: Project, piece: Piece) -> set[str]:
     if isinstance(dataset, CsvTable) and Path(dataset.path).is_absolute():
         raise HarnessError(f"{dataset.path}: a cluster needs the table's path relative to the project (dataset.path)")
     path = project.root / dataset.path if isinstance(dataset, CsvTable) else table_path(project, dataset)
+    path = Path(os.path.normpath(path))  # links in the project are the user's own way to a table
+    if not path.is_relative_to(project.root):  # a worker would write it beside its own folder
+        raise HarnessError(f"{path}: a cluster needs a table below the project (dataset.path); copy it there")
     return {str(path.relative_to(project.root))}
 
 
@@ -169,14 +179,38 @@ def fault_of_answer(task: Batch, answer: object) -> str | None:
     return None
 
 
+def check_scheduler(address: str) -> None:
+    """Raise HarnessError for the address of a scheduler that others can reach and that is not encrypted, unless
+    HARNESS_OPEN_SCHEDULER is set: Dask's messages are pickles, which run code on both sides.
+
+    Raises ValueError for what is no address.
+    """
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, place = parse_address(address)
+    if scheme in ENCRYPTED or os.environ.get(OPEN):
+        return
+    host = parse_host_port(place, 0)[0]
+    with contextlib.suppress(ValueError):
+        if host in ("", "localhost") or ipaddress.ip_address(host).is_loopback:
+            return
+    printable = hide_secrets(address)
+    raise HarnessError(
+        f"--scheduler {printable}: whoever reaches this port can run code here and on each worker; right is tls://, or "
+        f"tcp://127.0.0.1:PORT with ssh (docs/cluster.md); {OPEN}=1 says that you trust all who can reach it"
+    )
+
+
 class DaskCluster(Executor):
     """Submits parcels to a scheduler, and keeps what comes back."""
 
     def __init__(self, project: Project, address: str, progress: Progress) -> None:
+        """Raises HarnessError for an address that `check_scheduler` refuses, and where nothing answers."""
         from distributed import Client
 
         self.project, self.progress, self.store = project, progress, Store(project.store)
         try:
+            check_scheduler(address)
             self.client = Client(address, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             reason = hide_secrets(str(error), address).splitlines()[0] if str(error) else type(error).__name__

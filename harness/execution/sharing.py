@@ -22,7 +22,7 @@ from harness.addresses import hide_secrets
 from harness.bounds import UNPACKED_BYTES
 from harness.errors import HarnessError
 from harness.execution.names import check_name, is_name
-from harness.execution.store import Fault, Store, fault_of, parse_result
+from harness.execution.store import NOTICE, NOTICE_TEXT, Fault, Store, fault_of, parse_result
 from harness.execution.store_key import NO_TAG, WRONG_TAG, StoreKey
 from harness.files import atomic_path
 from harness.progress import Progress
@@ -86,7 +86,8 @@ class Shared:
             mended = whole.replace("://", ":", 1)
             raise HarnessError(f"{mended}: right is {whole}, or ./{mended} for a folder of that name")
         with _explain_unreachable(address):
-            self.files, root = fsspec.core.url_to_fs(address)
+            options = {protocol: {"client_kwargs": counted_answers()}} if protocol in WEB else {}
+            self.files, root = fsspec.core.url_to_fs(address, **options)
         self._address, self.address, self.root = address, printable, str(root).rstrip("/")
         """The address, as it may be printed, and the path of the store in its file system."""
         if not self.root:
@@ -171,6 +172,10 @@ class Shared:
                     self.files.makedirs(posixpath.dirname(path), exist_ok=True)
                 self.files.pipe_file(path, data)  # object stores show what was written whole
 
+    def put_notice(self) -> None:
+        """Say in the store's folder that it holds personal data."""
+        self._put(posixpath.join(self.root, NOTICE), NOTICE_TEXT.encode())
+
     def get(self, kind: str, key: str) -> bytes:
         """Read a result."""
         return self._get(self.path(kind, key))
@@ -185,6 +190,27 @@ class Shared:
 
     def _tag_path(self, kind: str, key: str) -> str:
         return self.path(kind, key).removesuffix(".npz") + TAG
+
+
+def counted_answers() -> dict[str, object]:
+    """How a session of aiohttp is made whose answers are counted as they arrive, whatever a server says of their
+    length: one without an end is an error, and takes no more memory than the bound of a stored result."""
+    from aiohttp import ClientResponse
+
+    class Counted(ClientResponse):
+        async def read(self) -> bytes:
+            if self._body is None:
+                blocks, size = list[bytes](), 0
+                async for block in self.content.iter_any():
+                    size += len(block)
+                    if size > UNPACKED_BYTES.limit:
+                        self.close()
+                        UNPACKED_BYTES.refuse(hide_secrets(str(self.url)))
+                    blocks.append(block)
+                self._body = b"".join(blocks)
+            return self._body
+
+    return {"response_class": Counted}
 
 
 def push(
@@ -217,6 +243,8 @@ def push(
     transfer = _transfer(mine, present, check, put, progress, f"push to {shared.address}")
     transfer.was_empty = not theirs.sizes
     if transfer.moved:
+        if transfer.was_empty:
+            shared.put_notice()
         refused = {(kind, key) for kind, key, _ in transfer.faults}
         lost = set(mine) - refused - shared.list_results().sizes.keys()
         if lost:

@@ -102,8 +102,7 @@ class Store:
         with atomic_path(self.path(kind, key)) as temporary, temporary.open("wb") as stream:
             # Not compressed: weights and log-probabilities would shrink by an eighth, in twenty times the time.
             np.savez(stream, **{META: meta}, **result.arrays)
-        if kind not in SMALL_KINDS and not (self.root / NOTICE).exists():
-            write_text(self.root / NOTICE, NOTICE_TEXT)
+        self._add_notice(kind)
 
     def put_bytes(self, kind: str, key: str, data: bytes) -> None:
         """Keep a result that another store wrote. Raises ValueError where the bytes are not a whole result."""
@@ -115,6 +114,12 @@ class Store:
         if damaged is not None:
             raise ValueError(f"{kind}/{key}: {damaged} is damaged")
         write_bytes(self.path(kind, key), data)
+        self._add_notice(kind)
+
+    def _add_notice(self, kind: str) -> None:
+        """Say in the store's folder that it holds personal data, once it holds some."""
+        if kind not in SMALL_KINDS and not (self.root / NOTICE).exists():
+            write_text(self.root / NOTICE, NOTICE_TEXT)
 
     def bytes(self, kind: str, key: str) -> bytes:
         """The content of a result's file. Raises MissingResults where there is none."""

@@ -19,7 +19,7 @@ from harness.execution.store import Store
 from harness.files import atomic_path
 from harness.metrics import Value
 from harness.metrics.metric import measure_against_baseline, measure_runs
-from harness.parquet import check_parquet
+from harness.parquet import read_parquet
 from harness.reading_bounds import check_place
 
 if TYPE_CHECKING:
@@ -240,8 +240,7 @@ def read_table(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise HarnessError(f"{path}: no measurements")
     try:
-        check_parquet(path)
-        return pd.read_parquet(path)
+        return read_parquet(path)
     except (OSError, ValueError, ArrowException) as error:
         why = str(error).splitlines()[0]
         raise HarnessError(f"{path}: damaged, not a readable Parquet table: {why}; delete it and run again") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 import sqlite3
@@ -17,6 +18,7 @@ from typing import IO
 import numpy as np
 import pyarrow.parquet as pq
 
+from harness.bounds import UNPACKED_BYTES, read_stream
 from harness.errors import HarnessError
 from harness.execution.curves import ATTRIBUTE
 from harness.execution.store import META
@@ -26,6 +28,12 @@ LARGEST_MEMBER = 1 << 28
 """Bytes of a file in an archive beyond which it is not unpacked."""
 LARGEST_TEXT = 1 << 26
 """Bytes of a text that is searched for paths."""
+LARGEST_CELL = 1 << 20
+"""Bytes of a text in a database."""
+DEEPEST = 2
+"""Archives in one another that are looked into: one may hold itself."""
+STEPS_OF_SQLITE, MOST_ASKED = 100_000, 10_000
+"""Of a query: steps between two questions whether it goes on, and how often it may be asked."""
 HOME = re.compile(rb"(?:/home|/Users|/root|[A-Za-z]:\\{1,2}Users)[/\\]{1,2}[^\s\"'<>]+")
 """A path in a folder of a user."""
 ROW_NUMBERS, LOG_PROBABILITIES, SCORES = "row numbers", "log-probabilities", "scores"
@@ -86,18 +94,37 @@ def _of_file(path: Path, name: str) -> Iterator[Holding]:
         if start.startswith(b"SQLite format 3"):
             yield _of_database(path, name)
         else:
-            yield from _of_stream(stream, name, start, path.stat().st_size)
+            yield from _of_stream(stream, name, start, path.stat().st_size, _Unpacking(UNPACKED_BYTES.limit))
 
 
-def _of_stream(stream: IO[bytes], name: str, start: bytes, size: int) -> Iterator[Holding]:
+@dataclass
+class _Unpacking:
+    """How much of a file's archives is still unpacked."""
+
+    left: int
+    """Bytes, over all archives in it."""
+    depth: int = 0
+
+    def admits(self, size: int) -> bool:
+        """Whether a member of so many bytes is unpacked; then it counts."""
+        if size > min(self.left, LARGEST_MEMBER):
+            return False
+        self.left -= size
+        return True
+
+
+def _of_stream(stream: IO[bytes], name: str, start: bytes, size: int, unpacking: _Unpacking) -> Iterator[Holding]:
     """What is in a file that is open at its beginning."""
     try:
         if start.startswith(b"PK\x03\x04"):
-            yield from _of_archive(stream, name)
+            if unpacking.depth == DEEPEST:
+                yield Holding(name, "not looked at: an archive in archives", 0, (VALUES,))
+            else:
+                yield from _of_archive(stream, name, unpacking)
         elif start.startswith(b"PAR1"):
             yield _of_parquet(stream, name)
         elif start[32:] == b"PAR1":
-            rows = pq.ParquetFile(io.BytesIO(stream.read()[32:])).metadata.num_rows
+            rows = pq.ParquetFile(io.BytesIO(read_stream(stream, UNPACKED_BYTES, name)[32:])).metadata.num_rows
             yield Holding(name, f"index of the store, {rows:,} entries", 0, (AGGREGATES,))
         elif size > LARGEST_TEXT:
             yield Holding(name, "not looked at: too large", 0, (VALUES,))
@@ -111,26 +138,28 @@ def _of_stream(stream: IO[bytes], name: str, start: bytes, size: int) -> Iterato
 # --- archives
 
 
-def _of_archive(stream: IO[bytes], name: str) -> Iterator[Holding]:
+def _of_archive(stream: IO[bytes], name: str, unpacking: _Unpacking) -> Iterator[Holding]:
     """A piece of the store, arrays of records, or what is in each file of another archive."""
     with zipfile.ZipFile(stream) as archive:
         members = archive.infolist()
         if members and all(one.filename.endswith(".npy") for one in members):
-            yield _of_arrays(archive, name)
+            yield _of_arrays(archive, name, unpacking)
             return
         for one in members:
             inside = f"{name}!{one.filename}"
             if one.is_dir():
                 continue
-            if one.file_size > LARGEST_MEMBER:
+            if not unpacking.admits(one.file_size):
                 yield Holding(inside, "not looked at: too large", 0, (VALUES,))
                 continue
             with archive.open(one) as member:
                 content = io.BytesIO(member.read(LARGEST_MEMBER))
-            yield from _of_stream(content, inside, content.getvalue()[:36], one.file_size)
+            unpacking.depth += 1
+            yield from _of_stream(content, inside, content.getvalue()[:36], one.file_size, unpacking)
+            unpacking.depth -= 1
 
 
-def _of_arrays(archive: zipfile.ZipFile, name: str) -> Holding:
+def _of_arrays(archive: zipfile.ZipFile, name: str, unpacking: _Unpacking) -> Holding:
     shapes = {one.removesuffix(".npy"): _shape(archive, one) for one in archive.namelist()}
     is_piece = shapes.pop(META, None) is not None
     lengths = {key: shape[0] if shape else 1 for key, shape in shapes.items()}
@@ -146,6 +175,8 @@ def _of_arrays(archive: zipfile.ZipFile, name: str) -> Holding:
     if any(re.fullmatch(r"w\d+", key) for key in shapes):
         holds.append(WEIGHTS)
     kind = "split" if numbered else "trained model" if WEIGHTS in holds else "attack" if shapes else "measurements"
+    if not unpacking.admits(archive.getinfo(f"{META}.npy").file_size):
+        return Holding(name, f"piece of the store: {kind}, its record not looked at: too large", records, (VALUES,))
     if _has_home(archive.read(f"{META}.npy")):
         holds.append(USER_PATH)
     if not records and shapes and not holds:
@@ -247,9 +278,12 @@ def _of_page(text: str, name: str, holds: tuple[str, ...]) -> Holding:
 
 
 def _of_database(path: Path, name: str) -> Holding:
-    """What MLflow's tables hold; the file is opened to be read alone."""
+    """What MLflow's tables hold; the file is opened to be read alone, and a query that goes on and on is ended."""
+    asked = itertools.count(1)
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_CELL)
+            database.set_progress_handler(lambda: next(asked) > MOST_ASKED, STEPS_OF_SQLITE)
             tables = {row[0] for row in database.execute("select name from sqlite_master where type = 'table'")}
             if not {"experiments", "runs", "metrics", "params"} <= tables:
                 return Holding(name, f"database, {len(tables)} tables", 0, (VALUES,))

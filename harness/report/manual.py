@@ -21,11 +21,12 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from harness.bounds import read_text
+from harness.bounds import TEXT_BYTES, read_bytes, read_text
 from harness.errors import HarnessError
 from harness.escaping import web_address
 from harness.links import check_inside, first_link
 from harness.reading_bounds import check_place
+from harness.report.vector_images import fault_of_svg
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Use": (
@@ -217,6 +218,17 @@ def _image_rule(page: Path, folder: Path) -> Callable[..., str]:
         return f'<img src="{quote(image.relative_to(folder).as_posix())}" alt="{alt}" />'
 
     return render
+
+
+def read_image(file: Path) -> bytes:
+    """An image of the documentation, as a site copies it. Raises HarnessError for one that runs or loads something."""
+    content = read_bytes(file, TEXT_BYTES)
+    if file.suffix.lower() == ".svg" and (fault := fault_of_svg(content)) is not None:
+        raise HarnessError(
+            f"{file}: {fault}: opened by itself it would run, or load, what no page of the site does; take that out, "
+            "or make a .png of it"
+        )
+    return content
 
 
 def is_image(file: Path, folder: Path) -> bool:

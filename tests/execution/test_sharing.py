@@ -21,7 +21,7 @@ from s3fs import S3FileSystem
 
 from harness.errors import HarnessError
 from harness.execution.sharing import Shared, Transfer, pull, push
-from harness.execution.store import Result, Store
+from harness.execution.store import NOTICE, NOTICE_TEXT, Result, Store
 from harness.execution.store_key import NO_TAG, WRONG_TAG, StoreKey
 from harness.hashing import digest_arrays, fingerprint
 from harness.progress import Progress
@@ -402,6 +402,73 @@ def test_a_web_server_that_cannot_be_reached_is_no_empty_store(scheme: str, tmp_
 def test_a_web_page_that_lists_nothing_is_no_empty_store(tmp_path: Path) -> None:
     with answering(200) as there, pytest.raises(HarnessError, match="/x: lists no result; right is the address of"):
         pull(Store(tmp_path / "here"), Shared(f"{there}/x"), QUIET)
+
+
+@contextmanager
+def endless(page: str) -> Iterator[str]:
+    """A web server that lists one result, and whose listing or result has no end, whatever it says of the size."""
+    key = fingerprint(["train", {"index": 0}, []])
+    sent = [0]
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_HEAD(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            parts = ["x", "train", key[:2], f"{key}.npz"]
+            depth = len([one for one in self.path.split("/") if one])
+            is_listing = depth < len(parts)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html" if is_listing else "application/zip")
+            if is_listing and page == "result":
+                body = f'<a href="{parts[depth]}{"/" if depth < 3 else ""}">x</a>'.encode()
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+                return
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            try:
+                while sent[0] < 300_000_000:
+                    self.wfile.write(b"186a0\r\n" + b" " * 100_000 + b"\r\n")
+                    sent[0] += 100_000
+            except OSError:
+                pass
+            self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=httpd.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"http://127.0.0.1:{httpd.server_port}/x"
+    httpd.shutdown()
+    httpd.server_close()
+    assert sent[0] < 250_000_000
+
+
+@pytest.mark.parametrize("page", ["listing", "result"])
+def test_an_answer_without_an_end_is_left_at_the_bound(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_MAX_UNPACKED_BYTES", "2000000")
+    with endless(page) as there, pytest.raises(HarnessError, match="more than 2,000,000 bytes; set HARNESS_MAX_UNPACK"):
+        pull(Store(tmp_path / "here"), Shared(there), QUIET)
+
+
+def test_a_store_that_was_pulled_or_pushed_says_what_it_holds(address: str, tmp_path: Path) -> None:
+    """As one that a run fills does."""
+    push(filled(tmp_path / "here", 1), Shared(address), QUIET)
+    shared = Shared(address)
+    assert shared.files.cat_file(f"{shared.root}/{NOTICE}") == NOTICE_TEXT.encode()
+    there = Store(tmp_path / "there")
+    pull(there, Shared(address), QUIET)
+    assert (there.root / NOTICE).read_text() == NOTICE_TEXT
 
 
 # --- the key of a shared store

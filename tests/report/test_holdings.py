@@ -14,6 +14,7 @@ import pytest
 
 from harness.execution.store import Result, Store
 from harness.execution.table import COLUMNS
+from harness.report import holdings
 from harness.report.holdings import GIVE, KEEP, LOOK, Holding, list_holdings
 from tests.conftest import run_cli
 
@@ -129,3 +130,47 @@ def test_what_is_no_file_is_one_line(tmp_path: Path, name: str) -> None:
     assert ran.returncode == 2
     assert ran.stderr.startswith(f"harness: {name}: n")
     assert len(ran.stderr.splitlines()) == 1
+
+
+def test_archives_in_archives_are_unpacked_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One may hold itself, or eight that hold eight that hold eight."""
+    path = tmp_path / "deep.zip"
+    content = b"a,b\n1,2\n"
+    for depth in range(5):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(f"{depth}.csv" if not depth else f"{depth}.zip", content)
+        content = path.read_bytes()
+    (told,) = list_holdings(path)
+    assert told.file == "deep.zip!4.zip!3.zip"
+    assert (told.kind, told.advice) == ("not looked at: an archive in archives", LOOK)
+    monkeypatch.setenv("HARNESS_MAX_UNPACKED_BYTES", "2500000")
+    with zipfile.ZipFile(tmp_path / "inner.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", "x" * 1_000_000)
+        archive.writestr("b.txt", "x" * 1_000_000)
+    with zipfile.ZipFile(tmp_path / "wide.zip", "w") as archive:
+        for number in range(4):
+            archive.write(tmp_path / "inner.zip", f"{number}.zip")
+    kinds = [one.kind for one in list_holdings(tmp_path / "wide.zip")]
+    assert (kinds.count("text"), kinds.count("not looked at: too large")) == (2, 6)
+
+
+def test_a_record_of_a_piece_is_read_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_MAX_UNPACKED_BYTES", "1000000")
+    np.savez_compressed(tmp_path / "x.npz", __meta__=np.zeros(5_000_000, np.uint8))
+    assert only(tmp_path / "x.npz").kind.endswith("its record not looked at: too large")
+
+
+def test_a_database_that_computes_without_end_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sqlite3.connect(tmp_path / "x.db") as database:
+        database.executescript(
+            "create table experiments(artifact_location); create table runs(artifact_uri, user_id);"
+            "create table metrics(value); create table tags(value);"
+            "create table params(number, value as (hex(zeroblob(900000 + number))));"
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < 30)"
+            " insert into params select i from n;"
+        )
+    database.close()
+    assert only(tmp_path / "x.db").kind == "database, not readable (string or blob too big)"
+    monkeypatch.setattr(holdings, "STEPS_OF_SQLITE", 10)
+    monkeypatch.setattr(holdings, "MOST_ASKED", 3)
+    assert only(tmp_path / "x.db").kind == "database, not readable (interrupted)"

@@ -4,19 +4,21 @@ of the machine, or write and remove files outside of its own folder."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any
 
 import pytest
 
 from harness.escaping import web_address
 from harness.paths import Project
-from tests.conftest import PARAMS, SMALL_SPEC, run_cli
+from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli
 from tests.report.test_site import browser, browser_only  # noqa: F401
 from tests.test_hostile_names import THEORY
 
@@ -380,3 +382,93 @@ def test_the_folder_of_an_audit_is_no_link_unless_it_is_named(root: Path) -> Non
     assert ran.returncode == 2
     assert "mine-predict-audit: is a link; name the folder that it leads to with --out" in ran.stderr
     assert contents(root.parent / "outside") == before
+
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{}</svg>'
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<script>alert(1)</script>",
+        '<g onload="alert(1)"/>',
+        '<a href="javascript:alert(1)"><text>x</text></a>',
+        '<a xlink:href=" javascript:alert(1)"><text>x</text></a>',
+        '<image href="https://evil.example/x.png"/>',
+        '<image xlink:href="data:image/svg+xml;base64,PHN2Zy8+"/>',
+        '<use href="other.svg#x"/>',
+        '<rect style="fill: url(https://evil.example/x.svg#a)"/>',
+        '<rect fill="url(//evil.example/x.svg#a)"/>',
+        "<style>@import 'https://evil.example/x.css';</style>",
+        "<style>g { background: u\\72l(https://evil.example/x.png) }</style>",
+        '<foreignObject><body xmlns="http://www.w3.org/1999/xhtml"><p>x</p></body></foreignObject>',
+        '<p xmlns="http://www.w3.org/1999/xhtml">x</p>',
+        '<a href="#x"><set attributeName="href" to="javascript:alert(1)"/></a>',
+    ],
+)
+def test_an_image_that_would_run_or_load_something_by_itself_is_one_line(root: Path, inside: str) -> None:
+    check_svg(root, SVG.format(inside).encode())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'<?xml-stylesheet href="https://evil.example/x.css"?>' + SVG.format("").encode(),
+        b'<!DOCTYPE svg [<!ENTITY a "b">]>' + SVG.format("").encode(),
+        b"<?xml version='1.0' encoding='utf-16'?>" + SVG.format("").encode(),
+        SVG.format("<script/>").encode("utf-16-le"),
+        b"<svg><script/></svg>",
+        b"<html xmlns='http://www.w3.org/1999/xhtml'/>",
+        b"no image",
+        b"<svg",
+    ],
+)
+def test_a_file_that_is_no_plain_svg_is_one_line(root: Path, content: bytes) -> None:
+    check_svg(root, content)
+
+
+def check_svg(root: Path, content: bytes) -> None:
+    (root / "docs/images/x.svg").write_bytes(content)
+    (root / "docs/page.md").write_text("# A page\n\n![x](images/x.svg)\n")
+    ran = run_cli(root, "site")
+    assert ran.returncode == 2
+    assert re.fullmatch(
+        r"harness: \S*docs/images/x.svg: (has|is no) .*; take that out, or make a .png of it\n", ran.stderr
+    )
+    assert not (root / "reports/full/site/docs/images/x.svg").exists()
+
+
+def test_plain_images_are_copied_as_they_are(root: Path) -> None:
+    plain = (REPO / "docs/images/accountants.svg").read_bytes()
+    inside = (
+        '<defs><linearGradient id="a"/></defs><rect fill="url(#a)" style="stroke: url( \'#a\')"/><use xlink:href="#a"/>'
+        '<a href="https://example.org"><text aria-label="f(x) \\ y">x</text></a><image href="data:image/png;base64,AAAA"/>'
+        "<style>rect { fill: url(#a) }</style><title>on load</title>"
+    )
+    own = b"<?xml version='1.0' encoding='UTF-8'?>\n<!DOCTYPE svg>\n" + SVG.format(inside).encode()
+    (root / "docs/images/x.svg").write_bytes(own)
+    (root / "docs/images/y.svg").write_bytes(plain)
+    (root / "docs/page.md").write_text("# A page\n\n![x](images/x.svg) ![y](images/y.svg)\n")
+    ran = run_cli(root, "site")
+    assert ran.returncode == 0, ran.stderr
+    assert (root / "reports/full/site/docs/images/x.svg").read_bytes() == own
+    assert (root / "reports/full/site/docs/images/y.svg").read_bytes() == plain
+
+
+@pytest.mark.parametrize("manifest", ["pipe", "nested", "large"])
+def test_a_manifest_that_is_none_lists_nothing(root: Path, manifest: str) -> None:
+    """It is read in a stranger's folder: a pipe would be waited for."""
+    path = root / "reports/full/site/manifest.json"
+    path.parent.mkdir(parents=True)
+    alarm = Timer(15, lambda: os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK)))  # ends a wait
+    if manifest == "pipe":
+        os.mkfifo(path)
+        alarm.start()
+    else:
+        path.write_text("[" * 100_000 if manifest == "nested" else json.dumps(["x" * 3_000_000]))
+    begun = time.monotonic()
+    ran = run_cli(root, "site", HARNESS_MAX_TEXT_BYTES="2000000")
+    alarm.cancel()
+    assert ran.returncode == 0, ran.stderr
+    assert time.monotonic() - begun < 12
+    assert "about.html" in json.loads(path.read_text())
