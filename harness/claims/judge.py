@@ -18,7 +18,7 @@ from harness.claims.results import LEVEL, PointResult, point
 from harness.claims.verdict import BoundStatus, Point
 from harness.coordinates import Cell, Where
 from harness.formulas import formula_named
-from harness.inference import MeanEstimate, clearer_end
+from harness.inference import MeanEstimate, clearer_end, equivalence_p_values
 from harness.privacy.accounting import to_replace_one
 
 Right = MetricSeries | FormulaValue | AxisValue | Number
@@ -144,8 +144,7 @@ def compare_equivalence(
     cells: frozenset[Cell],
 ) -> PointResult:
     """Whether a difference is within a tolerance."""
-    inside = max(difference.p_above(-tolerance), difference.p_below(tolerance))
-    outside = min(1.0, 2 * min(difference.p_above(tolerance), difference.p_below(-tolerance)))
+    inside, outside = equivalence_p_values(difference, tolerance)
     low, high = difference.interval(LEVEL)
     nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     interval = (tolerance - max(abs(low), abs(high)), tolerance - nearest)

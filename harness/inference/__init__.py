@@ -4,6 +4,7 @@ from harness.inference.betting import BettingMean, Stream, bet_on_streams, bound
 from harness.inference.correlation import pearson
 from harness.inference.e_values import calibrate_p_value, e_value_of_bets, e_value_of_t_mixture
 from harness.inference.ends import Undecidable, clearer_end
+from harness.inference.equivalence import equivalence_p_values
 from harness.inference.estimates import FEWEST, MeanEstimate, SequentialEstimate
 from harness.inference.multiplicity import e_bh, holm
 from harness.inference.outcomes import (
@@ -50,6 +51,7 @@ __all__ = [
     "e_bh",
     "e_value_of_bets",
     "e_value_of_t_mixture",
+    "equivalence_p_values",
     "estimate",
     "hall_transform",
     "holm",
