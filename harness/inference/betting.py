@@ -71,7 +71,23 @@ class Stream:
 
 
 def bounded_stream(values: Array, low: float, high: float) -> Stream:
-    """The stream of values, (n,), from `low` to `high`. Raises ValueError for a value that is outside of the range."""
+    """The stream of values that all have one range.
+
+    Args:
+        values: (n,) in the order in which they were drawn.
+        low: the smallest value possible, known before any was drawn.
+        high: the largest.
+
+    Raises:
+        ValueError: if a value is outside of the range by more than rounding.
+
+    >>> bounded_stream(np.array([0.2, 0.7]), 0.0, 1.0).highs.tolist()
+    [1.0, 1.0]
+    >>> bounded_stream(np.array([0.2, 1.7]), 0.0, 1.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: results are 0.2 to 1.7, outside of the range 0 to 1
+    """
     check_range(values, low, high)
     n = len(values)
     return Stream(values, np.full(n, low), np.full(n, high))
@@ -313,6 +329,29 @@ def convex_lower_bounds(heights: Array) -> Array:
 
 
 def bet_on_streams(streams: Sequence[Stream], each: Array | None = None) -> BettingMean:
-    """The betting estimate from as many results of each stream as the shortest has."""
+    """The betting estimate of the mean of one stream, or of the sum of the means of two independent ones.
+
+    Args:
+        streams: one or two; of streams of different lengths, as many values as the shortest has.
+        each: (n,) what the estimate gives as `repeat_values`; it is not computed with.
+
+    Returns:
+        The estimate (Waudby-Smith and Ramdas 2024): its intervals hold at all numbers of values at once, whatever the
+        distribution, if the mean given the past is always the same.
+
+    Raises:
+        ValueError: of no stream, or of more than two.
+
+    >>> won = bounded_stream(np.array([0.9, 0.8, 1.0, 0.7, 0.9, 0.8, 0.9, 1.0]), 0.0, 1.0)
+    >>> lost = bounded_stream(np.array([0.3, 0.2, 0.4, 0.3, 0.1, 0.3, 0.2, 0.2]), 0.0, 1.0)
+    >>> mean = bet_on_streams([won])
+    >>> [round(end, 3) for end in mean.interval(0.95)], round(mean.p_above(0.5), 4)
+    ([0.506, 0.969], 0.0228)
+    >>> gap = bet_on_streams([won, lost.negate()])
+    >>> round(gap.mean, 4), round(gap.p_above(0.0), 4)
+    (0.625, 0.0017)
+    """
+    if len(streams) not in (1, 2):
+        raise ValueError(f"{len(streams)} streams; give one, or two whose means are added")
     n = min(len(stream.values) for stream in streams)
     return BettingMean(tuple(stream.take_first(n) for stream in streams), repeat_values=each)
