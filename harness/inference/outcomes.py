@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.inference.arrays import Array
-from harness.inference.betting import Stream, check_range
+from harness.inference.streams import Stream, check_range
 from harness.inference.t_test import Estimate, combine_estimates, estimate
 
 

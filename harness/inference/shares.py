@@ -26,9 +26,8 @@ def rarity_bound(n: int, alpha: float) -> float:
     """
     if n < 1 or not 0 < alpha < 1:
         raise ValueError(f"n is {n} and alpha is {alpha:g}; give at least one repeat and a chance between 0 and 1")
-    return 1 / -math.expm1(
-        math.log(alpha) / n
-    )  # 1 - exp(x) by expm1: of many repeats it is near 0 and would lose digits
+    # 1 - alpha^(1/n): of many repeats the power is near 1, and taking it from 1 would lose digits.
+    return 1 / -math.expm1(math.log(alpha) / n)
 
 
 def share_at_least(holds: int, n: int, alpha: float, looked: bool = False) -> float:
@@ -36,8 +35,8 @@ def share_at_least(holds: int, n: int, alpha: float, looked: bool = False) -> fl
 
     For a number of repeats that was fixed beforehand it is exact (Clopper and Pearson 1934): n of n mean at least
     alpha^(1/n). With `looked`, for repeats that were added while one looked, it is that of the beta-binomial mixture
-    (Robbins 1970), in which a share p is excluded once B(holds + 1, n - holds + 1) / (p^holds (1 - p)^(n - holds)) reaches
-    1 / alpha.
+    (Robbins 1970), in which a share p is excluded once B(holds + 1, n - holds + 1) / (p^holds (1 - p)^(n - holds))
+    reaches 1 / alpha.
 
     Args:
         holds: in how many repeats it held, from 0 to `n`.
@@ -65,4 +64,6 @@ def share_at_least(holds: int, n: int, alpha: float, looked: bool = False) -> fl
     def excess(p: float) -> float:
         return mixture - float(special.xlogy(holds, p) + special.xlog1py(n - holds, -p)) + math.log(alpha)
 
+    # By logarithms, for the powers may be too small for a number. From the share that was seen downwards the excess
+    # grows, so it crosses 0 once at most; that it does not means that no share is excluded.
     return float(scipy.optimize.brentq(excess, 1e-300, holds / n)) if excess(holds / n) < 0 else 0.0

@@ -116,6 +116,7 @@ def _moments(values: Array, record_stderr: Array | None) -> Moments:
     square = moved * moved
     sums = [np.cumsum(power, -1) for power in (moved, square, square * moved)]
     means = sums[0] / n
+    # Running sums of powers give the moments of all looks in one pass.
     squares = np.maximum(0.0, sums[1] - n * np.square(means))
     squares[squares <= 1e-24 * np.maximum.accumulate(np.square(values), -1)] = 0.0  # rounding of equal values
     between = np.sqrt(squares / np.maximum(1, n - 1) / n)

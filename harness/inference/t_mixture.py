@@ -200,6 +200,7 @@ class TwoStakeCS(SequentialEstimate):
     def _greatest_mean(self, alpha: float) -> float:
         """The largest mean that no look excludes, rounded up."""
         step = max(self.stderr, 1e-9)
+        # Steps twice as long each, eight in one call, which takes hardly longer than one.
         for first in range(0, 40, 8):
             excluded = self._excludes(self.mean + step * 2.0 ** np.arange(first, first + 8), alpha)
             if excluded.any():
@@ -290,6 +291,7 @@ def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array) -> 
     transformed = hall_transform(standardised, skewnesses, LEAST_SLOPE)
     nearer = np.where(known, np.minimum(distance, transformed * errors), distance)
     counted = (nearer > 0) & (n >= FEWEST)
+    # A power of e above 709 is too large for a number; a p-value of e^-700 says all that there is to say.
     return np.asarray(np.where(counted, np.exp(np.minimum(_log_martingale(n, nearer, errors), 700.0)), 0.0))
 
 
