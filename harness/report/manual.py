@@ -54,6 +54,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "verdicts",
         "architecture",
         "statistics",
+        "inference",
         "calibration",
         "flagship",
         "accounting",
