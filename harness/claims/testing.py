@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from harness.claims.results import LEVEL, Interval, PointResult
 from harness.claims.samples import ContrastSample, CurveSample, NothingToTest, Samples, difference_of_arms
 from harness.coordinates import Cell
 from harness.inference.ends import clearer_end
+from harness.inference.equivalence import equivalence_p_values
 from harness.inference.estimates import MeanEstimate
 
 
@@ -138,11 +139,9 @@ def compare_equivalence(
 ) -> PointResult:
     """Whether a difference is within a tolerance, by two one-sided tests."""
 
-    def inside() -> float:
-        return max(difference.p_above(-tolerance), difference.p_below(tolerance))
-
-    def outside() -> float:
-        return min(1.0, 2 * min(difference.p_above(tolerance), difference.p_below(-tolerance)))
+    @cache
+    def p_values() -> tuple[float, float]:
+        return equivalence_p_values(difference, tolerance)
 
     def interval() -> Interval:
         low, high = difference.interval(LEVEL)
@@ -153,7 +152,19 @@ def compare_equivalence(
         return None if difference.repeat_values is None else np.abs(difference.repeat_values) < tolerance
 
     effect = difference.shift(tolerance, -1.0) if difference.mean >= 0 else difference.shift(tolerance)
-    return PointResult(contrast.where, own.mean, right, effect, inside, outside, cells, interval, holds, contrast, own)
+    return PointResult(
+        contrast.where,
+        own.mean,
+        right,
+        effect,
+        lambda: p_values()[0],
+        lambda: p_values()[1],
+        cells,
+        interval,
+        holds,
+        contrast,
+        own,
+    )
 
 
 def compare_with_ends(contrast: BetweenEnds, look: Look) -> PointResult:

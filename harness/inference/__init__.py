@@ -1,9 +1,10 @@
 """Inference on means: tests, intervals, confidence sequences and bets, from plain arrays and numbers."""
 
-from harness.inference.betting import BettingMean, Stream, bet_on_streams, bounded_stream
+from harness.inference.betting import BettingMean, bet_on_streams
 from harness.inference.correlation import pearson
 from harness.inference.e_values import calibrate_p_value, e_value_of_bets, e_value_of_t_mixture
 from harness.inference.ends import Undecidable, clearer_end
+from harness.inference.equivalence import equivalence_p_values
 from harness.inference.estimates import FEWEST, MeanEstimate, SequentialEstimate
 from harness.inference.multiplicity import e_bh, holm
 from harness.inference.outcomes import (
@@ -15,6 +16,7 @@ from harness.inference.outcomes import (
 from harness.inference.quantifiers import partial_conjunction
 from harness.inference.shares import rarity_bound, share_at_least
 from harness.inference.skewness import Moments, hall_transform, inverse_hall_transform, moments
+from harness.inference.streams import Stream, bounded_stream
 from harness.inference.t_mixture import TMixtureCS, TwoStakeCS, t_mixture_cs, t_mixture_ends, two_stake_cs
 from harness.inference.t_test import (
     MANY,
@@ -50,6 +52,7 @@ __all__ = [
     "e_bh",
     "e_value_of_bets",
     "e_value_of_t_mixture",
+    "equivalence_p_values",
     "estimate",
     "hall_transform",
     "holm",

@@ -22,13 +22,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from harness.inference.arrays import Array
 from harness.inference.estimates import SequentialEstimate
+from harness.inference.streams import Stream
 
 SHARES = np.array([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125])
 WEIGHTS = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
@@ -43,45 +43,6 @@ SAME = 1e-6
 PLACES = 100
 """Numbers of repeats that are looked at first when one is sought."""
 _LOG_WEIGHTS = np.log(WEIGHTS)[:, None]
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Values in the order in which they were drawn, each with the range that was known before."""
-
-    values: Array
-    """(n,)"""
-    lows: Array
-    """(n,) each value's smallest possible; minus infinity where it has none."""
-    highs: Array
-    """(n,)"""
-
-    def negate(self) -> Stream:
-        """The stream of the negated values."""
-        return Stream(-self.values, -self.highs, -self.lows)
-
-    def take_first(self, n: int) -> Stream:
-        """The stream of the first `n` values."""
-        return Stream(self.values[:n], self.lows[:n], self.highs[:n])
-
-    @cached_property
-    def floor(self) -> float:
-        """The largest of the lower limits: no mean is below it. Minus infinity without values."""
-        return float(self.lows.max(initial=-math.inf))
-
-
-def bounded_stream(values: Array, low: float, high: float) -> Stream:
-    """The stream of values, (n,), from `low` to `high`. Raises ValueError for a value that is outside of the range."""
-    check_range(values, low, high)
-    n = len(values)
-    return Stream(values, np.full(n, low), np.full(n, high))
-
-
-def check_range(values: Array, low: float, high: float) -> None:
-    """Raise ValueError for a value that is outside of the range by more than rounding."""
-    over = 1e-9 + 1e-9 * np.abs(values)
-    if (values < low - over).any() or (values > high + over).any():
-        raise ValueError(f"results are {values.min():g} to {values.max():g}, outside of the range {low:g} to {high:g}")
 
 
 def log_capitals(stream: Stream, tested: Array) -> Array:
@@ -116,6 +77,7 @@ def _log_capital_in_products(stream: Stream, tested: Array) -> Array:
 def mix_shares(log_capital: Array) -> Array:
     """Logarithm of the capital over all shares, (..., n), from that of each share, (..., shares, n)."""
     weighed = log_capital + _LOG_WEIGHTS
+    # The largest is taken out before powers are taken, and put back after: capitals may be too large for a number.
     largest = weighed.max(axis=-2)
     safe = np.where(np.isfinite(largest), largest, 0.0)
     with np.errstate(divide="ignore"):
@@ -180,6 +142,7 @@ class BettingMean(SequentialEstimate):
 
     def _rejects(self, value: float, alpha: float, won: float) -> bool:
         """Whether `p_above` of a value is at most `alpha`. `won`: as `_approximate_log_capitals` has it."""
+        # Written so that not-a-number, of which nothing is known, goes the exact way too.
         if not abs(won + math.log(alpha)) > SAME:
             return self.p_above(value) <= alpha
         return won > -math.log(alpha)
@@ -313,6 +276,30 @@ def convex_lower_bounds(heights: Array) -> Array:
 
 
 def bet_on_streams(streams: Sequence[Stream], each: Array | None = None) -> BettingMean:
-    """The betting estimate from as many results of each stream as the shortest has."""
+    """The betting estimate of the mean of one stream, or of the sum of the means of two independent ones.
+
+    Args:
+        streams: one or two; of streams of different lengths, as many values as the shortest has.
+        each: (n,) what the estimate gives as `repeat_values`; it is not computed with.
+
+    Returns:
+        The estimate (Waudby-Smith and Ramdas 2024): its intervals hold at all numbers of values at once, whatever the
+        distribution, if the mean given the past is always the same.
+
+    Raises:
+        ValueError: of no stream, or of more than two.
+
+    >>> from harness.inference import bounded_stream
+    >>> won = bounded_stream(np.array([0.9, 0.8, 1.0, 0.7, 0.9, 0.8, 0.9, 1.0]), 0.0, 1.0)
+    >>> lost = bounded_stream(np.array([0.3, 0.2, 0.4, 0.3, 0.1, 0.3, 0.2, 0.2]), 0.0, 1.0)
+    >>> mean = bet_on_streams([won])
+    >>> [round(end, 3) for end in mean.interval(0.95)], round(mean.p_above(0.5), 4)
+    ([0.506, 0.969], 0.0228)
+    >>> gap = bet_on_streams([won, lost.negate()])
+    >>> round(gap.mean, 4), round(gap.p_above(0.0), 4)
+    (0.625, 0.0017)
+    """
+    if len(streams) not in (1, 2):
+        raise ValueError(f"{len(streams)} streams; give one, or two whose means are added")
     n = min(len(stream.values) for stream in streams)
     return BettingMean(tuple(stream.take_first(n) for stream in streams), repeat_values=each)

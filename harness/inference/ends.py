@@ -16,6 +16,12 @@ def clearer_end(not_too_high: MeanEstimate, not_too_low: MeanEstimate) -> MeanEs
 
     Where 0 lies between the ends the effect is 0: with the spread of the nearer end, where more repeats may move that
     across 0, else as `Undecidable`.
+
+    >>> from harness.inference import Estimate
+    >>> clearer_end(Estimate(0.2, 0.01, 9, 10), Estimate(0.3, 0.01, 9, 10)).mean
+    0.2
+    >>> clearer_end(Estimate(-0.2, 0.01, 9, 10), Estimate(0.3, 0.01, 9, 10)).p_above(0.0)
+    1.0
     """
     if not_too_high.mean > 0:
         return not_too_high

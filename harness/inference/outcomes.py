@@ -11,12 +11,27 @@ from dataclasses import replace
 import numpy as np
 
 from harness.inference.arrays import Array
-from harness.inference.betting import Stream, check_range
+from harness.inference.streams import Stream, check_range
 from harness.inference.t_test import Estimate, combine_estimates, estimate
 
 
 def stratified_estimate(values: Array, errors: Array, drawn: Array, outcomes: int) -> Estimate:
-    """Estimate stratified by the outcome that was drawn, (n,) int from 0, once each outcome was drawn twice."""
+    """The estimate of a mean over outcomes alike, from a number of values that was fixed beforehand.
+
+    Args:
+        values: (n,), n at least 1.
+        errors: (n,) each value's own standard error; zeros where values are exact.
+        drawn: (n,) int, from 0: which outcome was drawn for each.
+        outcomes: how many there are, each as likely as the others.
+
+    Returns:
+        The estimate, stratified by outcome once each was drawn twice; until then that of the plain mean.
+
+    >>> values, drawn = np.array([0.1, 0.3, 0.9, 1.1, 1.0]), np.array([0, 0, 1, 1, 1])
+    >>> mean = stratified_estimate(values, np.zeros(5), drawn, 2)
+    >>> round(mean.mean, 4), round(mean.stderr, 4)
+    (0.6, 0.0577)
+    """
     if np.bincount(drawn, minlength=outcomes).min() < 2:
         return estimate(values, errors)
     strata = [np.flatnonzero(drawn == outcome) for outcome in range(outcomes)]
@@ -25,25 +40,53 @@ def stratified_estimate(values: Array, errors: Array, drawn: Array, outcomes: in
 
 
 def adjust_for_outcomes(values: Array, drawn: Array, outcomes: int) -> Array:
-    """(n,) values, less what earlier ones say of the outcome that was drawn against all outcomes alike.
+    """The values, (n,), less what earlier ones say of the outcome that was drawn against all outcomes alike.
 
     Values before this one alone say what to take off, and it is zero on average over the outcomes, so whatever they
     say each value keeps its mean given the past, which is what a martingale asks for.
+
+    Args:
+        values: (n,) in the order in which they were drawn.
+        drawn: (n,) int, from 0: which outcome was drawn for each.
+        outcomes: how many there are, each as likely as the others.
+
+    >>> adjust_for_outcomes(np.array([0.2, 0.8, 0.8, 0.2]), np.array([0, 1, 1, 0]), 2).tolist()
+    [0.2, 0.8, 0.5, 0.5]
     """
     return values - _outcome_shifts(values, drawn, outcomes)[0]
 
 
 def repeats_to_see_outcomes(drawn: Array, outcomes: int) -> int:
-    """Number of first repeats in which each outcome was drawn; at most four times the number of outcomes."""
+    """The number of first repeats in which each outcome was drawn; at most four times the number of outcomes.
+
+    Args:
+        drawn: (n,) int, from 0.
+        outcomes: how many there are.
+
+    >>> repeats_to_see_outcomes(np.array([0, 1, 0, 2, 1]), 3)
+    4
+    """
     first = [np.flatnonzero(drawn == outcome)[:1] for outcome in range(outcomes)]
     cap = min(4 * outcomes, len(drawn))
     return min(cap, 1 + max((int(at[0]) if len(at) else cap) for at in first))
 
 
 def adjusted_stream(values: Array, low: float, high: float, drawn: Array, outcomes: int) -> Stream:
-    """The values from `low` to `high`, adjusted for outcomes, with the range that each had before it was drawn.
+    """The stream of values adjusted for outcomes, with the range that each had before it was drawn.
 
-    Raises ValueError for a value that is outside of the range.
+    Args:
+        values: (n,) in the order in which they were drawn.
+        low: the smallest value possible, known before any was drawn.
+        high: the largest.
+        drawn: (n,) int, from 0: which outcome was drawn for each.
+        outcomes: how many there are, each as likely as the others.
+
+    Raises:
+        ValueError: if a value is outside of the range by more than rounding.
+
+    >>> stream = adjusted_stream(np.array([0.2, 0.8, 0.8, 0.2]), 0.0, 1.0, np.array([0, 1, 1, 0]), 2)
+    >>> stream.values.round(2).tolist(), stream.lows.round(2).tolist()
+    ([0.2, 0.8, 0.5, 0.5], [0.0, 0.0, -0.3, -0.3])
     """
     check_range(values, low, high)
     taken, least, greatest = _outcome_shifts(values, drawn, outcomes)

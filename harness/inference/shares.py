@@ -9,18 +9,52 @@ from scipy import special
 
 
 def rarity_bound(n: int, alpha: float) -> float:
-    """N, where an outcome that is drawn once in N repeats, or more often, is missed by `n` repeats with a chance of at
-    most `alpha`."""
+    """N, where an outcome that is drawn once in N repeats, or more often, is seldom missed by all of them.
+
+    Args:
+        n: how many repeats there are, at least 1.
+        alpha: the chance, between 0 and 1, with which all of them may miss it.
+
+    Returns:
+        The largest N with (1 - 1/N)^n at most alpha.
+
+    Raises:
+        ValueError: if `n` is below 1 or `alpha` not between 0 and 1.
+
+    >>> [round(rarity_bound(n, 0.025), 1) for n in (6, 10, 40)]
+    [2.2, 3.2, 11.4]
+    """
+    if n < 1 or not 0 < alpha < 1:
+        raise ValueError(f"n is {n} and alpha is {alpha:g}; give at least one repeat and a chance between 0 and 1")
+    # 1 - alpha^(1/n): of many repeats the power is near 1, and taking it from 1 would lose digits.
     return 1 / -math.expm1(math.log(alpha) / n)
 
 
 def share_at_least(holds: int, n: int, alpha: float, looked: bool = False) -> float:
-    """Lower confidence bound of the share of all repeats in which something holds that held in `holds` of `n`.
+    """Lower confidence bound of the share of all repeats in which something holds.
 
-    Exact for a number of repeats fixed beforehand (Clopper and Pearson 1934): n of n mean at least alpha^(1/n). With
-    `looked`, for repeats that were added while one looked: the beta-binomial mixture (Robbins 1970), in which a share p
-    is excluded once B(holds + 1, n - holds + 1) / (p^holds (1 - p)^(n - holds)) reaches 1 / alpha.
+    For a number of repeats that was fixed beforehand it is exact (Clopper and Pearson 1934): n of n mean at least
+    alpha^(1/n). With `looked`, for repeats that were added while one looked, it is that of the beta-binomial mixture
+    (Robbins 1970), in which a share p is excluded once B(holds + 1, n - holds + 1) / (p^holds (1 - p)^(n - holds))
+    reaches 1 / alpha.
+
+    Args:
+        holds: in how many repeats it held, from 0 to `n`.
+        n: how many repeats there are, at least 1.
+        alpha: the chance, between 0 and 1, that the bound is above the share.
+        looked: whether repeats were added while one looked.
+
+    Returns:
+        The bound, from 0 to 1.
+
+    Raises:
+        ValueError: if `holds` is not from 0 to `n`.
+
+    >>> round(share_at_least(40, 40, 0.025), 4), round(share_at_least(40, 40, 0.025, looked=True), 4)
+    (0.9119, 0.8311)
     """
+    if not 0 <= holds <= n:
+        raise ValueError(f"it holds in {holds} of {n} repeats; give a number from 0 to {n}")
     if holds == 0:
         return 0.0
     if not looked:
@@ -30,4 +64,6 @@ def share_at_least(holds: int, n: int, alpha: float, looked: bool = False) -> fl
     def excess(p: float) -> float:
         return mixture - float(special.xlogy(holds, p) + special.xlog1py(n - holds, -p)) + math.log(alpha)
 
+    # By logarithms, for the powers may be too small for a number. From the share that was seen downwards the excess
+    # grows, so it crosses 0 once at most; that it does not means that no share is excluded.
     return float(scipy.optimize.brentq(excess, 1e-300, holds / n)) if excess(holds / n) < 0 else 0.0

@@ -15,13 +15,23 @@ LEAST_SKEWNESS = 1e-200
 
 
 def hall_transform(distance: float | Array, skewness: float | Array, slope: float = 0.0) -> float | Array:
-    """Hall's transform (1992) of a standardised distance (mean - value) / stderr, monotone in it.
+    """The transform of Hall (1992) of a standardised distance (mean - value) / stderr, monotone in it.
 
-    Where run results are skewed, by `skewness` of their mean, Student's distribution is nearer to this than to
-    the distance itself. The inverse is `inverse_hall_transform`.
+    Where values are skewed, Student's distribution is nearer to that of the transform than to that of the distance.
 
     The transform is a cubic that is flat about -3 / `skewness`, where it says nearly the same of all distances, and
     ever steeper beyond. With a `slope` above 0 (at most 1) it is a line of that slope from where it would have less.
+
+    Args:
+        distance: (...) or a number.
+        skewness: (...) of the mean: the third central moment over its standard error cubed.
+        slope: the least slope, from 0 to 1.
+
+    Returns:
+        (...) the transform. `inverse_hall_transform` is its inverse.
+
+    >>> [round(hall_transform(distance, 0.5), 4) for distance in (-2.0, 0.0, 2.0)]
+    [-1.3241, 0.0833, 2.8241]
     """
     past = _part_past_slope(distance, skewness, slope)
     near = distance - past
@@ -38,7 +48,11 @@ def _part_past_slope(distance: float | Array, skewness: float | Array, slope: fl
 
 
 def inverse_hall_transform(value: float | Array, skewness: float | Array, slope: float = 0.0) -> Array:
-    """The distance whose `hall_transform` is `value`."""
+    """The distance, (...), whose `hall_transform` is `value`.
+
+    >>> round(float(inverse_hall_transform(2.8241, 0.5)), 3)
+    2.0
+    """
     none = np.abs(skewness) < LEAST_SKEWNESS
     safe = np.where(none, 1.0, skewness)
     grown = safe * (value - safe / 6)
@@ -63,7 +77,23 @@ class Moments:
 
 
 def moments(values: Array, record_stderr: Array | None = None) -> Moments:
-    """From one value a repeat, (..., n), and each repeat's record-sampling error, (..., n)."""
+    """Mean, standard error and skewness of the mean, of the first 1, 2, ... values.
+
+    Args:
+        values: (..., n) in the order in which they were drawn.
+        record_stderr: (..., n) each value's own standard error; None: the values are exact.
+
+    Returns:
+        The moments, (..., n) each. Those of one series, (n,), are kept and shared, and cannot be written to.
+
+    >>> running = moments(np.array([0.2, 0.4, 0.9]))
+    >>> running.means.round(4).tolist()
+    [0.2, 0.3, 0.5]
+    >>> running.stderrs.round(4).tolist()
+    [0.0, 0.1, 0.2082]
+    >>> running.skewnesses.round(4).tolist()
+    [0.0, 0.0, 0.6651]
+    """
     if values.ndim > 1:
         return _moments(values, record_stderr)
     errors = None if record_stderr is None else np.asarray(record_stderr, np.float64).tobytes()
@@ -86,6 +116,7 @@ def _moments(values: Array, record_stderr: Array | None) -> Moments:
     square = moved * moved
     sums = [np.cumsum(power, -1) for power in (moved, square, square * moved)]
     means = sums[0] / n
+    # Running sums of powers give the moments of all looks in one pass.
     squares = np.maximum(0.0, sums[1] - n * np.square(means))
     squares[squares <= 1e-24 * np.maximum.accumulate(np.square(values), -1)] = 0.0  # rounding of equal values
     between = np.sqrt(squares / np.maximum(1, n - 1) / n)

@@ -40,10 +40,23 @@ some and not at all (docs/statistics.md)."""
 
 
 def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]:
-    """Lower and upper ends, (...) each, of the confidence sets of all looks of a `TMixtureCS`, from moments (..., n).
+    """Ends of the confidence sets of many series at once, all looks of each together.
 
     The set is the intersection over looks: infinite where no look bounds it, the last look's set where the intersection
     is empty.
+
+    Args:
+        moments: of values (..., n).
+        level: of confidence, between 0 and 1.
+
+    Returns:
+        Lower ends, (...), and upper ends, (...).
+
+    >>> from harness.inference import moments
+    >>> values = np.array([[0.1, 0.2, 0.1, 0.3, 0.2, 0.1, 0.2], [0.5, 0.4, 0.6, 0.5, 0.5, 0.4, 0.6]])
+    >>> low, high = t_mixture_ends(moments(values))
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.046, 0.364], [0.425, 0.636])
     """
     errors, skewness = moments.stderrs, moments.skewnesses
     n = np.arange(1, errors.shape[-1] + 1)
@@ -180,6 +193,7 @@ class TwoStakeCS(SequentialEstimate):
     def _greatest_mean(self, alpha: float) -> float:
         """The largest mean that no look excludes, rounded up."""
         step = max(self.stderr, 1e-9)
+        # Steps twice as long each, eight in one call, which takes hardly longer than one.
         for first in range(0, 40, 8):
             excluded = self._excludes(self.mean + step * 2.0 ** np.arange(first, first + 8), alpha)
             if excluded.any():
@@ -233,7 +247,21 @@ class TwoStakeCS(SequentialEstimate):
 
 
 def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:
-    """Like `t_mixture_cs`, with a share of the stake on the values after the first `left_out`."""
+    """The confidence sequence of a mean with a share of the stake on the values after the first few.
+
+    Args:
+        values: (n,) in the order in which they were drawn.
+        record_stderr: (n,) each value's own standard error; zeros where values are exact.
+        left_out: how many first values the share `LATER` of the stake leaves out.
+
+    Returns:
+        The confidence sequence: its martingale is the weighted sum of that of all values and that of the later ones.
+
+    >>> values = np.array([0.9, 0.1, 0.31, 0.28, 0.35, 0.30, 0.33, 0.29, 0.32, 0.31])
+    >>> both, whole = two_stake_cs(values, np.zeros(10), 2), t_mixture_cs(values, np.zeros(10))
+    >>> round(both.p_above(0.2), 4), round(whole.p_above(0.2), 4)
+    (0.0002, 0.3451)
+    """
     return TwoStakeCS(
         t_mixture_cs(values, record_stderr), t_mixture_cs(values[left_out:], record_stderr[left_out:]), left_out
     )
@@ -265,10 +293,27 @@ def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array) -> 
     transformed = hall_transform(standardised, skewnesses, LEAST_SLOPE)
     nearer = np.where(known, np.minimum(distance, transformed * errors), distance)
     counted = (nearer > 0) & (n >= FEWEST)
+    # A power of e above 709 is too large for a number; a p-value of e^-700 says all that there is to say.
     return np.asarray(np.where(counted, np.exp(np.minimum(_log_martingale(n, nearer, errors), 700.0)), 0.0))
 
 
 def t_mixture_cs(values: Array, record_stderr: Array) -> TMixtureCS:
-    """A confidence sequence from one value per repeat, (n,), in the order drawn, and each one's record-sampling error,
-    (n,)."""
+    """The confidence sequence of a mean, which may be looked at after every value.
+
+    Args:
+        values: (n,) independent values of one distribution, in the order in which they were drawn.
+        record_stderr: (n,) each value's own standard error; zeros where values are exact.
+
+    Returns:
+        The confidence sequence, by the t-test martingale with a Gaussian mixture (Lai 1976; Wang and Ramdas 2024).
+
+    >>> values = np.array([0.31, 0.28, 0.35, 0.30, 0.33, 0.29, 0.32, 0.31])
+    >>> mean = t_mixture_cs(values, np.zeros(8))
+    >>> [round(end, 3) for end in mean.interval(0.95)]
+    [0.278, 0.356]
+    >>> round(mean.p_above(0.0), 6), mean.p_above(0.4)
+    (4e-06, 1.0)
+    >>> mean.shift(-0.29).project_repeats(0.025, 100)
+    16
+    """
     return TMixtureCS(moments(values, record_stderr), values)

@@ -74,14 +74,51 @@ class Estimate(MeanEstimate):
 
 
 def estimate(values: Array, record_stderr: Array | None = None) -> Estimate:
-    """Estimate of a mean from one value a repeat, (n,), and each repeat's record-sampling error, (n,)."""
+    """The estimate of a mean from a number of values that was fixed beforehand.
+
+    Args:
+        values: (n,) independent values of one distribution, n at least 1.
+        record_stderr: (n,) each value's own standard error, where it is known; the error of the mean is not taken to be
+            smaller than these imply. None: the values are exact.
+
+    Returns:
+        The estimate, by Student's t with n - 1 degrees of freedom, corrected for skewness (Hall 1992).
+
+    Raises:
+        ValueError: without values.
+
+    >>> import numpy as np
+    >>> mean = estimate(np.array([0.31, 0.28, 0.35, 0.30, 0.33, 0.29]))
+    >>> round(mean.mean, 4), round(mean.stderr, 4), mean.dof
+    (0.31, 0.0106, 5)
+    >>> [round(end, 3) for end in mean.interval(0.95)]
+    [0.283, 0.422]
+    >>> round(mean.p_above(0.28), 4)
+    0.0186
+    """
+    if not len(values):
+        raise ValueError("no values: the mean of none is not known")
     running, n = moments(values, record_stderr), len(values)
     skewness = float(running.skewnesses[-1]) * (1 + FURTHER / n)
     return Estimate(float(running.means[-1]), float(running.stderrs[-1]), n - 1, n, skewness, values)
 
 
 def combine_estimates(parts: Sequence[tuple[float, Estimate]], n: int) -> Estimate:
-    """Estimate, from `n` repeats, of a weighted sum of independent means (Welch-Satterthwaite degrees of freedom)."""
+    """The estimate of a weighted sum of independent means.
+
+    Args:
+        parts: each mean's weight and estimate.
+        n: how many repeats the sum counts as.
+
+    Returns:
+        The estimate, with the degrees of freedom of Satterthwaite (1946) and Welch (1947): 0 where a part has none.
+
+    >>> import numpy as np
+    >>> one, other = estimate(np.array([0.2, 0.3, 0.25])), estimate(np.array([0.5, 0.4, 0.45]))
+    >>> total = combine_estimates([(0.5, one), (0.5, other)], 3)
+    >>> round(total.mean, 4), round(total.stderr, 4), round(total.dof, 4)
+    (0.35, 0.0204, 4.0)
+    """
     squares = [(weight * part.stderr) ** 2 for weight, part in parts]
     stderr = math.sqrt(sum(squares))
     if any(part.dof <= 0 for _, part in parts):
@@ -96,13 +133,32 @@ def combine_estimates(parts: Sequence[tuple[float, Estimate]], n: int) -> Estima
 
 
 def difference(left: Estimate, right: Estimate) -> Estimate:
-    """Estimate of left - right for independent arms."""
+    """The estimate of left - right, of two independent means (Welch 1947).
+
+    >>> import numpy as np
+    >>> left, right = estimate(np.array([0.5, 0.4, 0.45, 0.47])), estimate(np.array([0.2, 0.3, 0.25]))
+    >>> gap = difference(left, right)
+    >>> round(gap.mean, 4), round(gap.dof, 2), round(gap.p_above(0.0), 4)
+    (0.205, 3.94, 0.0061)
+    """
     return combine_estimates([(1.0, left), (-1.0, right)], min(left.n, right.n))
 
 
 def repeats_needed(effect: MeanEstimate, alpha: float) -> int | None:
-    """Repeats at which a one-sided test of level `alpha` finds an effect of the present size and spread
-    with power 0.8; None where the effect is zero or its spread unknown."""
+    """The number of repeats at which a one-sided test finds an effect of the present size and spread with power 0.8.
+
+    Args:
+        effect: what is known of the effect.
+        alpha: the level of the test, between 0 and 1.
+
+    Returns:
+        The number, by the normal approximation, at least one more than there are; None where the effect is 0 or its
+        spread is not known.
+
+    >>> import numpy as np
+    >>> repeats_needed(estimate(np.array([0.1, -0.05, 0.12, 0.02, -0.03])), 0.025)
+    45
+    """
     if effect.n < 2 or effect.mean == 0 or effect.stderr == 0:
         return None
     spread = effect.stderr * math.sqrt(effect.n)
@@ -111,8 +167,19 @@ def repeats_needed(effect: MeanEstimate, alpha: float) -> int | None:
 
 
 def detectable_effect(effect: MeanEstimate, alpha: float) -> float | None:
-    """The smallest effect that a one-sided t-test of level `alpha` finds with power 0.8 at the present repeats and
-    spread; None where the spread is unknown."""
+    """The smallest effect that a one-sided t-test finds with power 0.8 at the present repeats and spread.
+
+    Args:
+        effect: what is known of the effect.
+        alpha: the level of the test, between 0 and 1.
+
+    Returns:
+        The effect, by the sum of the two quantiles of Student's t; None where the spread is not known.
+
+    >>> import numpy as np
+    >>> round(detectable_effect(estimate(np.array([0.1, -0.05, 0.12, 0.02, -0.03])), 0.025), 4)
+    0.1263
+    """
     if effect.n < 2 or effect.stderr == 0:
         return None
     dof = getattr(effect, "dof", effect.n - 1)

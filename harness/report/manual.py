@@ -55,6 +55,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "verdicts",
         "architecture",
         "statistics",
+        "inference",
         "calibration",
         "flagship",
         "accounting",
