@@ -11,6 +11,7 @@ from harness.data.datasets.texas_substitute import (
     FREQUENCY,
     LEVELS,
     SEED,
+    SIZES,
     SPREAD,
     UNLIKE,
     VARIETY,
@@ -38,8 +39,9 @@ def test_features_are_set_as_the_stated_distribution_says() -> None:
     assert frame.shape == (4000, 6170)
     labels, bits = frame["class"].to_numpy(), frame.iloc[:, 1:].to_numpy()
     assert set(labels) == set(range(1, 101))
-    # A procedure is that of the stay's kind, or any: of each procedure and feature, a known share of stays has it.
-    shares = (1 - UNLIKE) * limits + UNLIKE * limits.mean(axis=0)
+    # A kind is that of the stay's procedure, or of any stay's: of each procedure and feature, a known share has it.
+    weights = np.array(SIZES) / sum(SIZES)
+    shares = (1 - UNLIKE) * limits + UNLIKE * weights @ limits
     members = np.bincount(labels, minlength=101)[1:]
     expected = shares * members[:, None]
     result = np.stack([bits[labels == c + 1].sum(axis=0) for c in range(100)])
@@ -57,4 +59,5 @@ def test_features_are_set_as_the_stated_distribution_says() -> None:
 def test_it_is_the_same_wherever_it_is_drawn() -> None:
     frame = TexasSubstitute.parse({})
     assert frame.shape == (67330, 6170)
+    assert np.array_equal(np.bincount(frame["class"], minlength=101)[1:], SIZES)
     assert TexasSubstitute.digest(frame) == TexasSubstitute.canonical_sha256
