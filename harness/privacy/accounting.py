@@ -116,14 +116,27 @@ class _FewOrders:
         return self._known[key][0]
 
     def _least_near(self, delta: float, near: int | None, last: int) -> tuple[float, int] | None:
-        """The least epsilon and its place, where that is `near`; None where it is not."""
+        """The least epsilon and its place, by steps downhill from the place `near`; None where that leads nowhere."""
         if near is None:
             return None
+        epsilons: dict[int, float] = {}
+
+        def epsilon_at(place: int) -> float:
+            if place not in epsilons:
+                epsilons[place] = self._least_epsilon(delta, range(place, place + 1))[0]
+            return epsilons[place]
+
+        place, step, grows = near, 1, True
         try:
-            least = self._least_epsilon(delta, range(max(0, near - 1), min(last, near + 1) + 1))
+            while step:
+                beside = [p for p in (place - step, place + step) if 0 <= p <= last]
+                lower = min(beside, key=epsilon_at, default=place)
+                grows = grows and epsilon_at(lower) < epsilon_at(place)
+                place = lower if epsilon_at(lower) < epsilon_at(place) else place
+                step = 2 * step if grows else step // 2
         except ValueError:  # of an order that others may be better than
             return None
-        return least if least[1] == near else None
+        return (epsilon_at(place), place) if epsilon_at(place) < inf else None
 
     def _of_all(self, delta: float, last: int) -> tuple[float, int]:
         low, high = 0, last

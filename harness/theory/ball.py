@@ -64,9 +64,15 @@ class Ball:
     @classmethod
     def variable(cls, low: float, high: float, index: int, count: int, order: int = 2) -> Ball:
         """Variable number `index` of `count`, anywhere in [low, high], with derivatives up to that order."""
+        return cls.input(interval(low, high), index, count, order)
+
+    @classmethod
+    def input(cls, value: arb, index: int | None, count: int, order: int = 2) -> Ball:
+        """A variable's ball: variable number `index` of `count` by which derivatives are taken, None for another."""
         zeros, second_derivatives = _zeros(count, order)
-        gradient = (*zeros[:index], arb(1), *zeros[index + 1 :]) if order else ()
-        return cls(interval(low, high), gradient, second_derivatives)
+        if index is None or not order:
+            return cls(value, zeros, second_derivatives)
+        return cls(value, (*zeros[:index], arb(1), *zeros[index + 1 :]), second_derivatives)
 
     @staticmethod
     def constant(value: float, count: int, order: int = 2) -> Ball:

@@ -9,20 +9,18 @@ face, such as two bounds that agree at epsilon = 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from flint import arb
 
 from harness.arrays import Array
 from harness.theory.ball import Ball, in_high_precision, interval
+from harness.theory.program import Box, Encloser, Enclosure, Formula
 from harness.theory.term import LIFT
 
-Box = tuple[tuple[float, float], ...]
-Formula = Callable[[Mapping[str, Any]], Any]
-"""Takes the variables by name, as floats, arrays or balls, and under LIFT what turns a constant into the same."""
 MAX_BOXES = 60_000
 SAMPLES = 4096
 
@@ -49,23 +47,32 @@ def sample(domain: Mapping[str, tuple[float, float]]) -> dict[str, Array]:
     count = max(3, round(SAMPLES ** (1 / free)))
     axes = []
     for low, high in domain.values():
-        axis = np.linspace(low, high, count)
+        points = count if low < high else 3  # more would be the same again
+        axis = np.linspace(low, high, points)
         if low >= 0 and high > 0:
             start = low if low > 0 else high * 1e-6
-            axis = np.concatenate([axis, np.geomspace(start, high, count)])
+            axis = np.concatenate([axis, np.geomspace(start, high, points)])
         axes.append(np.unique(axis))
     grid = np.meshgrid(*axes, indexing="ij")
     return {name: g.ravel() for name, g in zip(names, grid, strict=True)}
 
 
 @in_high_precision()
-def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance: float, strict: bool = False) -> Proof:
-    """Prove or refute that `formula` >= -tolerance (`strict`: > tolerance) on the whole box `domain`."""
-    names = list(domain)
-    threshold = arb(tolerance if strict else -tolerance)
+def prove(
+    formula: Formula,
+    domain: Mapping[str, tuple[float, float]],
+    tolerance: float,
+    strict: bool = False,
+    encloser: Encloser | None = None,
+) -> Proof:
+    """Prove or refute that `formula` >= -tolerance (`strict`: > tolerance) on the whole box `domain`.
 
-    def enclose(box: Box, order: int = 2) -> Ball:
-        return _enclosure(formula, names, box, order)
+    `encloser`: of the formula on the domain, where the caller has one.
+    """
+    names = list(domain)
+    every = tuple(range(len(names)))
+    threshold = arb(tolerance if strict else -tolerance)
+    encloser = encloser or Encloser(formula, domain)
 
     def holds(value: arb) -> bool:
         return bool(value > threshold) if strict else bool(value >= threshold)
@@ -74,50 +81,47 @@ def prove(formula: Formula, domain: Mapping[str, tuple[float, float]], tolerance
         return bool(value <= threshold) if strict else bool(value < threshold)
 
     worst, where = _smallest_sampled(formula, domain)
-    if where is not None and fails(enclose(tuple((where[n], where[n]) for n in names), 0).value):
+    if where is not None and fails(_value_at(formula, where)):
         return Proof("refuted", 1, worst, where)
     stack: list[Box] = [tuple(domain.values())]
     boxes = 0
     while stack:
         box = stack.pop()
         boxes += 1
-        enclosure = enclose(box)
+        free = tuple([i for i, (low, high) in enumerate(box) if low < high])
+        enclosure = encloser.enclose(box, free)
         if holds(enclosure.value):
             continue
-        middle = tuple((low + high) / 2 for low, high in box)
-        point = dict(zip(names, middle, strict=True))
-        centre = enclose(tuple((m, m) for m in middle), 1)
+        middle = tuple([(low + high) / 2 for low, high in box])
+        centre = encloser.enclose(tuple([(m, m) for m in middle]), free)
         if fails(centre.value):
-            return Proof("refuted", boxes, float(centre.value.mid()), point)
-        if holds(_taylor(centre, enclosure, box, middle)):
+            return Proof("refuted", boxes, float(centre.value.mid()), dict(zip(names, middle, strict=True)))
+        form = _taylor(centre, enclosure, box, middle)
+        if holds(form):
             continue
-        signs = [_sign(enclose, enclosure, box, i) if low < high else 0 for i, (low, high) in enumerate(box)]
-        if any(signs):
-            stack.append(tuple(_face(side, sign) for side, sign in zip(box, signs, strict=True)))
+        if not form.is_finite():
+            enclosure = encloser.enclose(box, every, drops_zeros=False)
+        signs = {i: _sign(encloser, enclosure, box, i) for i in free}
+        if any(signs.values()):
+            stack.append(tuple([_face(side, signs.get(i, 0)) for i, side in enumerate(box)]))
             continue
-        if not box:
-            return Proof("undecided", boxes, worst, point)
-        axis = _widest_variable(enclosure, box)
-        low, high = box[axis]
-        if boxes > MAX_BOXES or middle[axis] in (low, high):
-            return Proof("undecided", boxes, worst, point)
-        for half in ((low, middle[axis]), (middle[axis], high)):
-            stack.append((*box[:axis], half, *box[axis + 1 :]))
+        axis = _widest_variable(enclosure, box) if free else None
+        if axis is None or boxes > MAX_BOXES or middle[axis] in box[axis]:
+            return Proof("undecided", boxes, worst, dict(zip(names, middle, strict=True)))
+        stack += _halves(box, axis, middle[axis])
     return Proof("proved", boxes, worst, where or {})
 
 
-def _enclosure(formula: Formula, names: list[str], box: Box, order: int) -> Ball:
-    """The formula's range on a box, with that of its derivatives up to an order."""
-    count = len(names)
-    sides = enumerate(zip(names, box, strict=True))
-    given: dict[str, object] = {n: Ball.variable(low, high, i, count, order) for i, (n, (low, high)) in sides}
-    enclosure: Ball = formula({**given, LIFT: lambda value: Ball.constant(value, count, order)})
-    return enclosure
+def _value_at(formula: Formula, point: Mapping[str, float]) -> arb:
+    """The formula's value at a point, in ball arithmetic."""
+    given: dict[str, object] = {n: Ball.variable(v, v, i, len(point), 0) for i, (n, v) in enumerate(point.items())}
+    value: arb = formula({**given, LIFT: lambda value: Ball.constant(value, len(point), 0)}).value
+    return value
 
 
-def _taylor(centre: Ball, enclosure: Ball, box: Box, middle: tuple[float, ...]) -> arb:
+def _taylor(centre: Enclosure, enclosure: Enclosure, box: Box, middle: tuple[float, ...]) -> arb:
     """Enclosure of f on the box: Taylor's formula to second order about the centre, with the Hessian's range."""
-    steps = [interval(low, high) - arb(m) for (low, high), m in zip(box, middle, strict=True)]
+    steps = [interval(*box[i]) - arb(middle[i]) for i in enclosure.variables]
     total = centre.value
     for g, step, row in zip(centre.gradient, steps, enclosure.hessian, strict=True):
         total = total + g * step
@@ -126,33 +130,36 @@ def _taylor(centre: Ball, enclosure: Ball, box: Box, middle: tuple[float, ...]) 
     return total
 
 
-def _sign(at: Callable[[Box, int], Ball], enclosure: Ball, box: Box, i: int) -> int:
+def _sign(encloser: Encloser, enclosure: Enclosure, box: Box, i: int) -> int:
     """1 where the derivative by variable i is nowhere negative on the box, -1 where nowhere positive, 0 if unknown.
 
     Where its plain range does not tell, it is looked at on the face where it is least (greatest), as far as the
     Hessian's signs show which one that is.
     """
-    known = _plain_sign(enclosure.gradient[i])
+    place = enclosure.variables.index(i)
+    known = _plain_sign(enclosure.gradient[place])
     if known:
         return known
-    bends = [_plain_sign(h) if low < high else 0 for h, (low, high) in zip(enclosure.hessian[i], box, strict=True)]
-    if not any(bends):
+    bends = {j: _plain_sign(h) for j, h in zip(enclosure.variables, enclosure.hessian[place], strict=True)}
+    bends = {j: bend for j, bend in bends.items() if bend and box[j][0] < box[j][1]}
+    if not bends:
         return 0
+    along = (i,) if enclosure.drops_zeros else enclosure.variables
     for sign in (1, -1):
-        face = tuple(_face(side, sign * bend) for side, bend in zip(box, bends, strict=True))
-        if bool(sign * at(face, 1).gradient[i] >= 0):
+        face = tuple([_face(side, sign * bends.get(j, 0)) for j, side in enumerate(box)])
+        if bool(sign * encloser.enclose(face, along, enclosure.drops_zeros).gradient[along.index(i)] >= 0):
             return sign
     return 0
 
 
-def _widest_variable(enclosure: Ball, box: Box) -> int:
+def _widest_variable(enclosure: Enclosure, box: Box) -> int:
     """The variable to cut: the one that moves the value most over the box."""
     sizes = [float(abs(g).upper()) for g in enclosure.gradient]
     widths = [
         (high - low) * (size if math.isfinite(size) else 1e300) if low < high else -1.0
-        for size, (low, high) in zip(sizes, box, strict=True)
+        for size, (low, high) in zip(sizes, [box[i] for i in enclosure.variables], strict=True)
     ]
-    return int(np.argmax(widths)) if widths else 0
+    return enclosure.variables[widths.index(max(widths))]
 
 
 def _smallest_sampled(
@@ -185,38 +192,51 @@ def _face(side: tuple[float, float], sign: int) -> tuple[float, float]:
     return (low, low) if sign > 0 else (high, high)
 
 
+def _halves(box: Box, axis: int, middle: float) -> list[Box]:
+    """A box cut in two across a variable."""
+    low, high = box[axis]
+    return [(*box[:axis], half, *box[axis + 1 :]) for half in ((low, middle), (middle, high))]
+
+
 @in_high_precision()
-def prove_sign(formula: Formula, domain: Mapping[str, tuple[float, float]], along: str, sign: int) -> Proof:
-    """Prove or refute that `sign` times the derivative of `formula` by `along` is nowhere negative on a box."""
+def prove_sign(
+    formula: Formula,
+    domain: Mapping[str, tuple[float, float]],
+    along: str,
+    sign: int,
+    encloser: Encloser | None = None,
+) -> Proof:
+    """Prove or refute that `sign` times the derivative of `formula` by `along` is nowhere negative on a box.
+
+    `encloser`: of the formula on the domain, where the caller has one.
+    """
     names = list(domain)
-    index = names.index(along)
-
-    def enclose(box: Box, order: int = 2) -> Ball:
-        return _enclosure(formula, names, box, order)
-
+    free = tuple([i for i, (low, high) in enumerate(domain.values()) if low < high])
+    index, every = names.index(along), tuple(range(len(names)))
+    place = free.index(index)
+    encloser = encloser or Encloser(formula, domain)
     stack: list[Box] = [tuple(domain.values())]
     boxes = 0
     while stack:
         box = stack.pop()
         boxes += 1
-        middle = tuple((low + high) / 2 for low, high in box)
-        point = dict(zip(names, middle, strict=True))
-        enclosure = enclose(box)
-        if bool(sign * enclosure.gradient[index] >= 0) or _sign(enclose, enclosure, box, index) == sign:
+        enclosure = encloser.enclose(box, free)
+        if not all(g.is_finite() for g in enclosure.gradient):
+            enclosure = encloser.enclose(box, every, drops_zeros=False)
+        if _sign(encloser, enclosure, box, index) == sign:
             continue
-        centre = sign * enclose(tuple((m, m) for m in middle), 1).gradient[index]
+        middle = tuple([(low + high) / 2 for low, high in box])
+        centre = sign * encloser.enclose(tuple([(m, m) for m in middle]), free).gradient[place]
         if bool(centre < 0):
-            return Proof("refuted", boxes, float(centre.mid()), point)
+            return Proof("refuted", boxes, float(centre.mid()), dict(zip(names, middle, strict=True)))
         form = centre  # the mean value form of the derivative
-        for bend, (low, high), m in zip(enclosure.hessian[index], box, middle, strict=True):
-            form = form + sign * bend * (interval(low, high) - arb(m))
+        for bend, i in zip(enclosure.hessian[enclosure.variables.index(index)], enclosure.variables, strict=True):
+            form = form + sign * bend * (interval(*box[i]) - arb(middle[i]))
         if bool(form >= 0):
             continue
         widths = [(high - low) / max(abs(low), abs(high), 1e-300) for low, high in box]
         axis = int(np.argmax(widths))
-        low, high = box[axis]
-        if boxes > MAX_BOXES or middle[axis] in (low, high):
-            return Proof("undecided", boxes, math.nan, point)
-        for half in ((low, middle[axis]), (middle[axis], high)):
-            stack.append((*box[:axis], half, *box[axis + 1 :]))
+        if boxes > MAX_BOXES or middle[axis] in box[axis]:
+            return Proof("undecided", boxes, math.nan, dict(zip(names, middle, strict=True)))
+        stack += _halves(box, axis, middle[axis])
     return Proof("proved", boxes, 0.0, {})

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from harness.formulas import FORMULAS, numbers
 from harness.theory.ball import PRECISION, Ball, in_high_precision
-from harness.theory.term import Named
+from harness.theory.program import Encloser
+from harness.theory.term import LIFT, Named
 
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "exp": (numbers.exp, mpmath.exp),
@@ -88,3 +89,40 @@ def test_every_formula_is_the_same_on_floats_and_on_balls(name: str) -> None:
             assert on_floats == pytest.approx(on_balls, rel=1e-7, abs=1e-12)
             compared += 1
     assert compared >= 5
+
+
+def ranges_of(ball: Any) -> list[str]:
+    """Value and derivatives with all their digits."""
+    derivatives = [*ball.gradient, *(h for row in ball.hessian for h in row)]
+    return [
+        f"{v.mid().man_exp()} {v.rad().man_exp()}" if v.is_finite() else "infinite" for v in (ball.value, *derivatives)
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(n for n, q in FORMULAS.items() if q.exact))
+def test_a_program_encloses_what_balls_enclose(name: str) -> None:
+    term = Named(formula=name)
+    names = sorted(term.variables())
+    rng = np.random.default_rng(2)
+    domain = {n: (float(low), float(low + 0.05)) for n, low in zip(names, rng.uniform(0.05, 0.9, 9), strict=False)}
+    domain[names[0]] = (domain[names[0]][0],) * 2  # one that has a single value
+    encloser = Encloser(term.evaluate, domain)
+    for share in (1.0, 0.5, 0.25):  # one program, several boxes
+        box = tuple((low, low + share * (high - low)) for low, high in domain.values())
+        sides = enumerate(zip(names, box, strict=True))
+        balls = {n: Ball.variable(*side, i, len(names)) for i, (n, side) in sides}
+        known = term.evaluate({**balls, LIFT: lambda value: Ball.constant(value, len(names))})
+        every, last = tuple(range(len(names))), len(names) - 1
+        assert ranges_of(encloser.enclose(box, every, drops_zeros=False)) == ranges_of(known)
+        if "infinite" not in ranges_of(known):
+            assert ranges_of(encloser.enclose(box, every)) == ranges_of(known)
+            assert ranges_of(encloser.enclose(box, (last,)))[1] == ranges_of(known)[1 + last]
+
+
+def test_zero_times_infinity_is_no_number_unless_zeros_are_dropped() -> None:
+    """The logarithm's slope on [0, 1] is infinite, which says nothing of the other variable."""
+    domain = {"x": (0.0, 1.0), "y": (1.0, 2.0)}
+    encloser = Encloser(lambda at: numbers.log(at["x"]) + at["y"], domain)
+    box = tuple(domain.values())
+    assert encloser.enclose(box, (0, 1)).gradient[1] == 1
+    assert not encloser.enclose(box, (0, 1), drops_zeros=False).gradient[1].is_finite()

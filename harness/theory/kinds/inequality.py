@@ -20,7 +20,7 @@ from harness.theory.kinds.packages import PACKAGES
 from harness.theory.term import Term, definitions
 
 if TYPE_CHECKING:
-    from harness.theory.prove import Formula
+    from harness.theory.program import Formula
 
 Relation = Literal["<", "<=", "=", ">=", ">"]
 TOLERANCE = 1e-9
@@ -144,15 +144,18 @@ class Inequality(TheoryClaimKind):
         )
 
     def _prove(self, margin: Formula, slack: float, strict: bool) -> TheoryResult:
+        from harness.theory.program import Encloser
         from harness.theory.prove import prove
 
         spans = {n: (d.low, d.high) for n, d in self.over.items() if isinstance(d, Interval)}
         listed = {n: d.values for n, d in self.over.items() if isinstance(d, Values)}
         boxes, worst, outcome, where = 0, math.inf, "proved", dict[str, float]()
+        encloser = None
         for fixed in product(*listed.values()):
             given = dict(zip(listed, fixed, strict=True))
             box = {**spans, **{n: (v, v) for n, v in given.items()}}
-            proof = prove(margin, box, slack, strict)
+            encloser = Encloser(margin, box, like=encloser)
+            proof = prove(margin, box, slack, strict, encloser)
             boxes += proof.boxes
             rank = ("refuted", "undecided", "proved")
             if (rank.index(proof.outcome), proof.worst) < (rank.index(outcome), worst):

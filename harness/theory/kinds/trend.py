@@ -46,15 +46,17 @@ class Trend(TheoryClaimKind):
 
     def judge(self) -> TheoryResult:
         """Sign of the derivative on the whole domain."""
+        from harness.theory.program import Encloser
         from harness.theory.prove import prove_sign
 
         spans = {n: (d.low, d.high) for n, d in self.over.items() if isinstance(d, Interval)}
         listed = {n: d.values for n, d in self.over.items() if isinstance(d, Values)}
         sign = 1 if self.direction == "rises" else -1
-        boxes = 0
+        boxes, encloser = 0, None
         for fixed in product(*listed.values()):
             box = {**spans, **{n: (v, v) for n, v in zip(listed, fixed, strict=True)}}
-            proof = prove_sign(self.of.evaluate, box, self.along, sign)
+            encloser = Encloser(self.of.evaluate, box, like=encloser)
+            proof = prove_sign(self.of.evaluate, box, self.along, sign, encloser)
             boxes += proof.boxes
             how = f"sign of the derivative in ball arithmetic over the whole domain, {boxes} boxes"
             if proof.outcome != "proved":
