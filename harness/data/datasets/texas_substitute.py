@@ -3,10 +3,10 @@
 Each of the 100 procedures has as many stays as in the published labels, 236 to 3,046. A stay is of the kind of its
 procedure, or, for a share of stays, of the kind of any stay's procedure, drawn at random; feature j is set with
 probability 1 / (1 + exp(-(frequency_j + spread * tendency_cj))) for a stay of kind c, all independently; frequency_j ~
-N(-6.5, 2), tendency_cj ~ N(0, 1). Most features are rare: a stay has about 80 of the 6,169. Share and spread were set so
-that a network on 10,000 records that stops early lands near rahimian2021's accuracies on members and others, 0.86 (by the
-gap attack's 0.65 in Table 7) and 0.56: of the shares 0.24 and 0.28 and the spreads 1.0 and 1.1, two networks each. No
-attack was looked at.
+N(-6.5, 2), tendency_cj ~ N(0, 1). Most features are rare: a stay has about 80 of the 6,169. Share and spread were set
+so that a network on 10,000 records that stops early lands near rahimian2021's accuracies on members and others, 0.86
+(by the gap attack's 0.65 in Table 7) and 0.56: of the shares 0.24 and 0.28 and the spreads 1.0 and 1.1, two networks
+each. No attack was looked at.
 """
 
 from __future__ import annotations
