@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from harness.addresses import hide_secrets
 from harness.escaping import visible_line
 
 QUIET_INTERVAL_S = 20.0
-"""Between two lines of progress at least, where the output is no terminal."""
+"""Between two lines of progress at least, where the output is no terminal; what ends sooner has none."""
 GROWTH = 6
 """Lines come no sooner than after a sixth more of the time gone, so that the log of hours stays one to read."""
 
@@ -31,14 +32,14 @@ GROWTH = 6
 class Bar(Protocol):
     """What a piece of long work reports to."""
 
-    def advance(self, amount: float = 1, note: str = "") -> None: ...
+    def advance(self, amount: float = 1, note: str = "", seconds_left: float | None = None) -> None: ...
 
 
 class _RichBar:
     def __init__(self, rich: RichProgress, task: int) -> None:
         self._rich, self._task = rich, task
 
-    def advance(self, amount: float = 1, note: str = "") -> None:
+    def advance(self, amount: float = 1, note: str = "", seconds_left: float | None = None) -> None:
         self._rich.update(self._task, advance=amount, note=visible_line(note))  # type: ignore[arg-type]
 
 
@@ -48,10 +49,10 @@ class _Lines:
     def __init__(self) -> None:
         self._started = self._last = time.monotonic()
 
-    def is_due(self) -> bool:
-        """Whether a line may be printed now; then it counts as printed."""
+    def is_due(self, seconds_left: float) -> bool:
+        """Whether a line may be printed now, with so much time left; then it counts as printed."""
         now = time.monotonic()
-        if now - self._last < max(QUIET_INTERVAL_S, (now - self._started) / GROWTH):
+        if min(now - self._last, seconds_left) < max(QUIET_INTERVAL_S, (now - self._started) / GROWTH):
             return False
         self._last = now
         return True
@@ -71,15 +72,25 @@ class _LineBar:
 
     def __init__(self, label: str, total: float, lines: _Lines) -> None:
         self._label, self._total, self._done, self._lines = label, total, 0.0, lines
+        self._first: tuple[float, float] | None = None
+        """When the first advance came, and how much was done then: it may have been done before."""
 
-    def advance(self, amount: float = 1, note: str = "") -> None:
+    def advance(self, amount: float = 1, note: str = "", seconds_left: float | None = None) -> None:
         self._done += amount
-        if self._lines.is_due():
+        if self._lines.is_due(self._estimate_seconds_left() if seconds_left is None else seconds_left):
             _write_line(f"{self._label}: {self._done:.0f}/{self._total:.0f} {note}".rstrip())
+
+    def _estimate_seconds_left(self) -> float:
+        """The time that the rest takes at the pace since the first advance; infinity where nothing says so."""
+        now = time.monotonic()
+        since, before = self._first = self._first or (now, self._done)
+        if self._done <= before or self._done > self._total:
+            return math.inf
+        return (now - since) / (self._done - before) * (self._total - self._done)
 
 
 class _Silent:
-    def advance(self, amount: float = 1, note: str = "") -> None:
+    def advance(self, amount: float = 1, note: str = "", seconds_left: float | None = None) -> None:
         pass
 
 
@@ -91,7 +102,8 @@ def silence_accountant_warnings() -> None:
 class Progress:
     """Makes progress bars.
 
-    With `quiet` they show nothing. Without `live`, or where the output is no terminal, a line is printed now and then.
+    With `quiet` they show nothing. On a terminal a bar is one line that is rewritten, and gone when it ends. Without
+    `live`, or where the output is no terminal, a line is printed now and then, while there is much to wait for.
     """
 
     def __init__(self, quiet: bool = False, live: bool = True) -> None:
@@ -102,6 +114,11 @@ class Progress:
     def __reduce__(self) -> tuple[type[Progress], tuple[bool]]:
         """A copy that is sent to another process is quiet: one process writes to the terminal."""
         return Progress, (True,)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether bars are lines that are rewritten. FORCE_COLOR, which CI sets, makes no terminal of a pipe."""
+        return self.live and sys.stderr.isatty() and self.console.is_interactive
 
     def warn(self, text: str) -> None:
         """Print a warning, also where `quiet`: something is not as the user believes."""
@@ -116,7 +133,7 @@ class Progress:
     def _bar(self, label: str, total: float, *columns: object) -> Iterator[Bar]:
         if self.quiet:
             yield _Silent()
-        elif not (self.live and self.console.is_terminal):
+        elif not self.is_live:
             yield _LineBar(label, total, self._lines)
         else:
             shown = [TextColumn("{task.description}", markup=False), BarColumn(), *columns]
@@ -126,6 +143,10 @@ class Progress:
     def bytes(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
         """A bar over bytes."""
         return self._bar(label, total, DownloadColumn())
+
+    def tasks(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
+        """A bar over the tasks of a stage, on a terminal alone: the stage's own line says what came of them."""
+        return self.cells(label, total) if self.is_live else contextlib.nullcontext(_Silent())
 
     def cells(self, label: str, total: float) -> contextlib.AbstractContextManager[Bar]:
         """A bar over cells; its note carries the estimate of the time left."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
+from harness.commands import new_project
 from harness.paths import Project
 from tests.conftest import REPO, SMALL_SPEC, run_cli
 from tests.test_docs import faults_of_commands
@@ -300,6 +303,92 @@ def test_the_container_does_not_run_as_root() -> None:
     (user,) = [number for number, line in enumerate(lines) if line.startswith("USER ")]
     assert lines[user] != "USER root"
     assert not [line for line in lines[user:] if line.startswith(("RUN", "COPY"))]
+
+
+def run_workflow(project: Path, temp: Path, **environment: str) -> dict[str, subprocess.CompletedProcess[str]]:
+    """Every step of a project's workflow that runs something, as a runner runs it; by name."""
+    workflow = YAML(typ="safe").load((project / ".github/workflows/claims.yml").read_text())
+    given = {"github.workspace": str(project), "runner.temp": str(temp)}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))} | workflow["env"]
+    env |= {"GITHUB_STEP_SUMMARY": str(temp / "step.md"), "RUNNER_TEMP": str(temp), **environment}
+    ran = {}
+    for step in workflow["jobs"]["claims"]["steps"]:
+        has_failed = any(one.returncode for one in ran.values())
+        if "run" not in step or (has_failed and step.get("if") != "always()"):
+            continue
+        own = {k: re.sub(r"\$\{\{ (\S+) \}\}", lambda m: given[m[1]], v) for k, v in step.get("env", {}).items()}
+        assert "${{" not in step["run"]
+        ran[step["name"]] = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=project, env=env | own, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    return ran
+
+
+@pytest.mark.integration
+def test_the_workflow_of_a_new_project_works_as_it_is(tmp_path: Path) -> None:
+    """It installs the package from an index, here a folder with its wheel, and fails where a verdict is another one."""
+    for name in ("harness", "pyproject.toml", "README.md", "LICENSE"):
+        copy = shutil.copytree if (REPO / name).is_dir() else shutil.copy
+        copy(REPO / name, tmp_path / "source" / name)
+    build = [sys.executable, "-I", "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "-w", str(tmp_path / "index"), str(tmp_path / "source")], check=True)
+    assert run_cli(tmp_path, "new", "project", "study").returncode == 0
+    project, site = tmp_path / "study", tmp_path / "site"
+    assert "OWNER" not in (project / ".github/workflows/claims.yml").read_text()
+    assert run_cli(project, "run", "-q").returncode == 0
+    assert run_cli(project, "compare", "--update", "-q").returncode == 0
+    for name in (".harness", "mlflow.db", "reports/declared/site"):  # what .gitignore keeps out of a checkout
+        path = project / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "index"), "PIP_NO_DEPS": "1"}
+    offline |= {"PIP_TARGET": str(site), "PYTHONPATH": str(site)}
+    offline["PATH"] = f"{site / 'bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
+
+    def run_job(name: str) -> dict[str, subprocess.CompletedProcess[str]]:
+        (tmp_path / name).mkdir()
+        return run_workflow(project, tmp_path / name, **offline)
+
+    ran = run_job("accepted")
+    assert {name: step.returncode for name, step in ran.items()} == dict.fromkeys(
+        ("Install", "Compare", "Summary", "Site"), 0
+    ), [step.stderr for step in ran.values()]
+    assert (site / "harness" / "__main__.py").is_file()
+    assert "3 claims judged, as accepted" in ran["Compare"].stdout
+    assert "All as accepted." in (tmp_path / "accepted/step.md").read_text()
+    assert (project / "reports/declared/site/index.html").is_file()
+    spec = project / "specs/example/mixture.yaml"
+    spec.write_text(spec.read_text().replace('relation: ">", right: {value: 0}', 'relation: "<", right: {value: 0}'))
+    ran = run_job("changed")
+    assert {name: step.returncode for name, step in ran.items()} == {"Install": 0, "Compare": 1, "Summary": 0}
+    assert "example/mixture#leaks-without-noise: reproduced accepted, violated found" in ran["Compare"].stdout
+
+
+def test_a_workflow_installs_what_it_is_told_to(tmp_path: Path) -> None:
+    """Or the commit that this harness was installed from."""
+    wanted = 'mine @ git+https://example.org/o/n@v1 ; python_version > "3"'
+    ran = run_cli(tmp_path, "new", "project", "study", "--install", wanted)
+    assert f"the workflow installs {wanted}; " in " ".join(ran.stdout.split())
+    workflow = YAML(typ="safe").load((tmp_path / "study/.github/workflows/claims.yml").read_text())
+    assert workflow["env"]["HARNESS"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("origin", "requirement"),
+    [
+        (None, "=="),
+        ({"url": "file:///home/me/harness", "dir_info": {"editable": True}}, "=="),
+        ({"url": "https://example.org/o/n", "vcs_info": {"vcs": "git", "commit_id": "ab12"}}, " @ git+https://example.org/o/n@ab12"),
+        ({"url": "ssh://git@example.org/o/n", "vcs_info": {"vcs": "git", "commit_id": "ab12"}}, "=="),
+        ([], "=="),
+    ],
+)  # fmt: skip
+def test_the_default_is_what_another_machine_can_install(
+    origin: object, requirement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = None if origin is None else json.dumps(origin)
+    monkeypatch.setattr(new_project, "distribution", lambda _: SimpleNamespace(read_text=lambda _: written))
+    assert new_project._own_requirement().startswith(f"mi-dp-harness{requirement}")
 
 
 def test_workflows_name_files_and_commands_that_are_there() -> None:

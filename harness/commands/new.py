@@ -40,6 +40,14 @@ def new(
         Path | None,
         typer.Option("--into", metavar="FOLDER", help="Default: specs/own; here for results; or a folder of its name."),
     ] = None,
+    install: Annotated[
+        str | None,
+        typer.Option(
+            "--install",
+            metavar="REQUIREMENT",
+            help="What a project's workflow installs to judge, as pip takes it; default: this version.",
+        ),
+    ] = None,
 ) -> None:
     """Begin a project, a spec, or a package with an attack, a data set, a formula or a kind of claim; with a test that
     passes.
@@ -51,8 +59,10 @@ def new(
     if sort == "project":
         if into is not None:
             raise HarnessError("new project: FOLDER says where it is written; leave --into out")
-        write_project(Path(name))
+        write_project(Path(name), install)
         return
+    if install is not None:
+        raise HarnessError("--install: says what a project's workflow installs; it is only for `harness new project`")
     if sort == "results":
         _write_results_spec(Path(name), into)
         return

@@ -242,7 +242,8 @@ class _Tracker:
         self.estimated += piece.cost
         ratio = self.spent / self.estimated if self.estimated else 1.0
         left = max(0.0, self.left) * ratio / self.workers
-        self.bar.advance(1, f"about {left / 60:.1f} min left" if left > 90 else f"about {left:.0f} s left")
+        note = f"about {left / 60:.1f} min left" if left > 90 else f"about {left:.0f} s left"
+        self.bar.advance(1, note, left)
 
 
 def _run_schedule(executor: Executor, schedule: Schedule, tracker: _Tracker, worker_pool: WorkerPool) -> None:

@@ -72,7 +72,7 @@ def compute_side_by_side(tasks: Sequence[Task[T]], context: Context, label: str)
     Helpers begin with the largest task, this process with the smallest, so that the last to finish are short.
     """
     helpers = min(context.workers, len(tasks)) - 1
-    with context.progress.cells(label, len(tasks)) as bar:
+    with context.progress.tasks(label, len(tasks)) as bar:
         by_number: dict[int, T] = {}
 
         def keep(number: int, result: T) -> None:

@@ -54,7 +54,7 @@ def test_each_piece_is_computed_once_and_kept_in_its_place(count: int) -> None:
             noted.append(name)
 
     class Bars:
-        def cells(self, doing: str, total: int) -> Any:
+        def tasks(self, doing: str, total: int) -> Any:
             from contextlib import nullcontext
 
             return nullcontext(Noting())
