@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from harness.commands.attack_risk import Advantage, AtFpr, Tpr, show_noise_for_attacks
-from harness.commands.common import AsJson, Quiet, check_writable_file, print_json
+from harness.commands.common import AsJson, Quiet, check_delta, check_epsilon, check_writable_file, print_json
 from harness.commands.tables import print_table, print_text
 from harness.errors import HarnessError
 from harness.files import write_text
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from harness.privacy.accountants import Run
 
 T = TypeVar("T")
+MOST = 10**12
+"""Records, and passes over them."""
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1000.0)
 
 
 def accountants(
-    n: Annotated[int, typer.Option("--n", min=1, help="Training records.")] = 10000,
-    batch_size: Annotated[int, typer.Option(min=1, help="Records in a batch.")] = 200,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the records.")] = 100,
+    n: Annotated[int, typer.Option("--n", min=1, max=MOST, help="Training records.")] = 10000,
+    batch_size: Annotated[int, typer.Option(min=1, max=MOST, help="Records in a batch.")] = 200,
+    epochs: Annotated[int, typer.Option(min=1, max=MOST, help="Passes over the records.")] = 100,
     delta: Annotated[float, typer.Option(help="The delta of (epsilon, delta)-DP.")] = 1e-5,
     epsilon: Annotated[
         list[float] | None, typer.Option(help="An epsilon; may be repeated. Default: 0.01 to 1000.")
@@ -56,6 +58,7 @@ def accountants(
     """
     from harness.privacy.accountants import ACCOUNTANTS, Run
 
+    check_delta(delta)
     run = Run(n, batch_size, epochs, delta)
     if advantage is not None or tpr is not None or at_fpr is not None:
         if epsilon or plot is not None:
@@ -65,8 +68,7 @@ def accountants(
     check_writable_file(plot, "--plot", ".svg")
     asked = epsilon or EPSILONS
     for value in asked:
-        if not value > 0:
-            raise HarnessError(f"--epsilon: epsilon is {value:g}, it has to be above 0")
+        check_epsilon(value, or_infinite=True)
     rows = []
     questions = [(value, name) for value in asked for name in ACCOUNTANTS]
     with Progress(quiet).cells("accounting", len(questions)) as bar:

@@ -43,6 +43,8 @@ from harness.streams import reserve_stdout
 
 TRAINING_PACKAGES = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
 """Packages of the extra `train`: all but these are there with `pip install .`."""
+MOST_SHOWN = 60
+"""Characters of a value that a message repeats."""
 
 
 class CommandGroup(TyperGroup):
@@ -222,6 +224,8 @@ def _report_usage_error(error: Any) -> int:
         context = context.parent
     text = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
     given = _typed_value(getattr(error, "param", None))
+    if given is not None and len(given) > MOST_SHOWN:
+        text, given = text.replace(given, f"{given[:MOST_SHOWN]}..."), f"{given[:MOST_SHOWN]}..."
     clause = f", found {given!r}" if given is not None and repr(given) not in text else ""
     asked = "".join(f"{name} " for name in names)
     return _report_error(error, f"{asked.rstrip() + ': ' if asked else ''}{text}{clause}; see `harness {asked}--help`")

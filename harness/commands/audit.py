@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -29,7 +28,15 @@ from harness.commands.audit_model import (
     audit_existing_model,
     check_mode,
 )
-from harness.commands.common import AsJson, Quiet, check_writable_file, print_json
+from harness.commands.common import (
+    MOST_SEED,
+    AsJson,
+    Quiet,
+    check_delta,
+    check_epsilon,
+    check_writable_file,
+    print_json,
+)
 from harness.commands.tables import Cell, print_table, print_text
 from harness.errors import HarnessError
 from harness.files import write_text
@@ -42,6 +49,9 @@ if TYPE_CHECKING:
 
 CLAIMS = (1.0, 4.0, 10.0)
 MOST_RECORDS = 1_000_000
+MOST_RUNS = 10_000_000
+MOST_EPOCHS = 1_000_000
+MOST_UNITS = 100_000
 
 
 def audit(
@@ -54,7 +64,7 @@ def audit(
         typer.Option(help="Claimed epsilon; may be repeated. Default for engines: 1, 4 and 10."),
     ] = None,
     delta: Annotated[float, typer.Option(help="Claimed delta.")] = 1e-5,
-    runs: Annotated[int, typer.Option(min=4, help="Trainings, half of them with the canary.")] = 1000,
+    runs: Annotated[int, typer.Option(min=4, max=MOST_RUNS, help="Trainings, half of them with the canary.")] = 1000,
     score: Annotated[
         Literal["weights", "loss"] | None,
         typer.Option(
@@ -78,16 +88,22 @@ def audit(
     ] = None,
     hidden: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="Width of a hidden layer (engines); may be repeated. Default: a linear model."),
+        typer.Option(
+            min=1,
+            max=MOST_UNITS,
+            help="Width of a hidden layer (engines); may be repeated. Default: a linear model.",
+        ),
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95,
-    records: Annotated[int, typer.Option(help="Training records.")] = 64,
-    batch_size: Annotated[int, typer.Option(min=1, help="Records in a batch, on average (engines).")] = 64,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the records (engines).")] = 10,
+    records: Annotated[int, typer.Option(min=4, max=MOST_RECORDS, help="Training records.")] = 64,
+    batch_size: Annotated[
+        int, typer.Option(min=1, max=MOST_RECORDS, help="Records in a batch, on average (engines).")
+    ] = 64,
+    epochs: Annotated[int, typer.Option(min=1, max=MOST_EPOCHS, help="Passes over the records (engines).")] = 10,
     accountant: Annotated[
         str, typer.Option(help="Calibrates the noise of sampled batches (engines); that of full batches is exact.")
     ] = "pld",
-    seed: Annotated[int, typer.Option(min=0, help="Root of every random choice.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Root of every random choice.")] = 0,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw the lower bounds over what is claimed.")
     ] = None,
@@ -148,16 +164,10 @@ def audit(
         raise HarnessError("--epsilon: say what is claimed of the function, such as --epsilon 1")
     claims = list(dict.fromkeys(epsilon or CLAIMS))
     for claimed in claims:
-        if not 0 < claimed < math.inf:
-            raise HarnessError(
-                f"--epsilon {claimed:g}: it has to be above 0 and finite, since an infinite epsilon promises nothing"
-            )
-    if not 0 < delta < 1:
-        raise HarnessError(f"--delta {delta:g}: it has to lie between 0 and 1")
+        check_epsilon(claimed)
+    check_delta(delta)
     if not 0 < level < 1:
         raise HarnessError(f"--level {level:g}: it has to lie between 0 and 1, such as 0.95")
-    if not records <= MOST_RECORDS:
-        raise HarnessError(f"--records {records}: at most {MOST_RECORDS:,}")
     check_writable_file(plot, "--plot", ".svg")
     settings = _settle_settings(is_engine, score, canary, neighbours, hidden)
     records_with_canary = canary_records(records, seed=seed, own_column=canary == "column", dropped=settings.dropped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import os
 import sys
 import time
@@ -36,7 +37,16 @@ ProfileName = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Worker processes; default: one a core.")]
+MOST_WORKERS = 1_024
+MOST_MINUTES = 525_600
+"""A year."""
+MOST_EPSILON = 1e9
+"""The largest `--epsilon`: at a thousand, e to it is no number of this machine any more."""
+MOST_SEED = 2**63 - 1
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", "-j", min=1, max=MOST_WORKERS, help="Worker processes; default: one a core."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 Minutes = Annotated[
     float | None,
@@ -68,11 +78,27 @@ RESUME_HINT = "finished pieces are kept, the same command goes on from here"
 def deadline_in(minutes: float | None) -> float | None:
     """The deadline of a run of so many minutes, in the seconds of `time.monotonic`; None for none.
 
-    Raises HarnessError for a number of minutes that is not above 0.
+    Raises HarnessError for a number of minutes that is not above 0, or more than a year.
     """
     if minutes is not None and not minutes > 0:
         raise HarnessError(f"--minutes {minutes:g}: nothing can be done in that; give more than 0")
+    if minutes is not None and not minutes <= MOST_MINUTES:
+        raise HarnessError(f"--minutes {minutes:g}: at most {MOST_MINUTES:,}, a year; leave it out for no end")
     return None if minutes is None else time.monotonic() + 60 * minutes
+
+
+def check_epsilon(epsilon: float, or_infinite: bool = False) -> None:
+    """Raises HarnessError for an `--epsilon` that is not above 0, or larger than any that promises something;
+    `or_infinite`: infinity stands for no noise."""
+    if not (0 < epsilon <= MOST_EPSILON or (or_infinite and epsilon == math.inf)):
+        why = ", or inf, which is without noise" if or_infinite else ", since a larger one promises nothing"
+        raise HarnessError(f"--epsilon {epsilon:g}: it has to be above 0 and at most {MOST_EPSILON:,.0f}{why}")
+
+
+def check_delta(delta: float) -> None:
+    """Raises HarnessError for a `--delta` that does not lie between 0 and 1."""
+    if not 0 < delta < 1:
+        raise HarnessError(f"--delta {delta:g}: it has to lie between 0 and 1")
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +26,10 @@ from harness.files import write_text
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
     from harness.verdicts.baseline import Difference
+
+
+MOST_TOLERANCE = 1.0
+"""As far apart as the shares of records that most metrics are can be."""
 
 
 def compare(
@@ -70,9 +73,10 @@ def compare(
 
     if tolerance is not None and not update:
         raise HarnessError("--tolerance is only for --update; without it, the baseline's own tolerance holds")
-    if tolerance is not None and not tolerance < math.inf:
+    if tolerance is not None and not tolerance <= MOST_TOLERANCE:
         raise HarnessError(
-            f"--tolerance {tolerance:g}: would accept whatever is found; give a finite distance of means, such as 0.05"
+            f"--tolerance {tolerance:g}: would accept whatever is found; give a distance of means up to "
+            f"{MOST_TOLERANCE:g}, such as 0.05"
         )
     if baseline_file is not None and update:
         raise HarnessError("--baseline: is read, and --update writes the profile's own; leave out one of them")

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 Brief = Annotated[
     bool, typer.Option("--brief", help="Counts in place of a table of all claims, as the stages of `dvc.yaml` print.")
 ]
+MOST_BYTES = 10**15
+"""More than any machine unpacks."""
 MOST_LISTED = 20
 """Claims that the closing lines of a run name one by one."""
 SAME_ELSEWHERE = {"reproduced": "agrees", "violated": "differs"}
@@ -57,7 +59,8 @@ def judge(
         ),
     ] = None,
     max_bytes: Annotated[
-        int | None, typer.Option(min=1, help="With --bundle: how much it may unpack to; default: 1 GiB.")
+        int | None,
+        typer.Option(min=1, max=MOST_BYTES, help="With --bundle: how much it may unpack to; default: 1 GiB."),
     ] = None,
     brief: Brief = False,
     workers: Workers = None,

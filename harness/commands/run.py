@@ -155,6 +155,7 @@ def run(
         int | None,
         typer.Option(
             min=1,
+            max=1_000_000,
             metavar="REPEATS",
             help="Repeats that a cell may get where an open claim needs them, in place of the profile's `max_repeats`.",
         ),

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands.common import (
+    MOST_SEED,
     AsJson,
     Minutes,
     Quiet,
     Workers,
+    check_delta,
+    check_epsilon,
     check_writable_file,
     contexts,
     deadline_in,
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
     from harness.spec.load import Loaded
     from harness.survey import LeftOut, MemberSet, SetResult
 
+MOST_ROWS = 100_000_000
+MOST_SETS = 10_000
+"""Ranges of a column, and clusters."""
+MOST_REPEATS = 1_000_000
 MOST_MEMBERS = 1000
 SHARE = 8
 """A member set has at most this part of a table's rows by default."""
@@ -53,21 +60,29 @@ def survey(
     ] = None,
     members: Annotated[
         int | None,
-        typer.Option(min=20, help="Members of a model; default: 1,000, or an eighth of the rows where that is less."),
+        typer.Option(
+            min=20,
+            max=MOST_ROWS,
+            help="Members of a model; default: 1,000, or an eighth of the rows where that is less.",
+        ),
     ] = None,
     epsilon: Annotated[
         list[float] | None,
         typer.Option(help="Epsilon of DP-SGD; may be repeated. Default: 0.1 and 1. Models without noise come on top."),
     ] = None,
     delta: Annotated[float, typer.Option(help="The delta of DP-SGD.")] = 1e-5,
-    ranges: Annotated[int, typer.Option(min=2, help="Ranges that a column of numbers is cut into.")] = 4,
-    clusters: Annotated[int, typer.Option(min=0, help="Clusters of the table; 0: none.")] = 5,
-    repeats: Annotated[int, typer.Option(min=2, help="Repeats that an open claim may ask for at first.")] = 12,
-    seed: Annotated[int, typer.Option(min=0, help="Root of every random choice.")] = 1,
+    ranges: Annotated[int, typer.Option(min=2, max=MOST_SETS, help="Ranges that a column of numbers is cut into.")] = 4,
+    clusters: Annotated[int, typer.Option(min=0, max=MOST_SETS, help="Clusters of the table; 0: none.")] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=2, max=MOST_REPEATS, help="Repeats that an open claim may ask for at first.")
+    ] = 12,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Root of every random choice.")] = 1,
     least_shown: Annotated[
         int,
         typer.Option(
-            min=LEAST_SHOWN, help="Of a file: rows that have to share a value for it to be named anywhere (10 or more)."
+            min=LEAST_SHOWN,
+            max=MOST_ROWS,
+            help="Of a file: rows that have to share a value for it to be named anywhere (10 or more).",
         ),
     ] = LEAST_SHOWN,
     out: Annotated[
@@ -101,8 +116,7 @@ def survey(
 
     deadline = deadline_in(minutes)
     epsilons = _epsilons(epsilon)
-    if not 0 < delta < 1:
-        raise HarnessError(f"--delta {delta:g}: it has to lie between 0 and 1")
+    check_delta(delta)
     dataset, written = _dataset(table, label, categorical or [], ignore or [])
     if dataset.is_public() and least_shown != LEAST_SHOWN:
         raise HarnessError(f"--least-shown {least_shown}: is for a file; {table} is a data set that anybody can have")
@@ -133,8 +147,7 @@ def survey(
 def _epsilons(given: list[float] | None) -> tuple[float, ...]:
     """Rising, the last infinite. Raises HarnessError for one that is not above 0."""
     for epsilon in given or ():
-        if not epsilon > 0:
-            raise HarnessError(f"--epsilon {epsilon:g}: it has to be above 0")
+        check_epsilon(epsilon, or_infinite=True)
     return (*sorted({e for e in given or (0.1, 1.0) if math.isfinite(e)}), math.inf)
 
 

@@ -139,8 +139,8 @@ def test_the_command_lists_and_draws(tmp_path: Path) -> None:
         (["--plot", "."], "what is written is SVG"),
         (["--plot", "README.md/x.svg"], "README.md"),
         (["--n", "100"], "a batch of 200 from 100 records"),
-        (["--epsilon", "-1"], "epsilon is -1, it has to be above 0"),
-        (["--delta", "0"], "delta is 0, it has to lie between 0 and 1"),
+        (["--epsilon", "-1"], "--epsilon -1: it has to be above 0"),
+        (["--delta", "0"], "--delta 0: it has to lie between 0 and 1"),
     ):
         refused = run_cli(REPO, "accountants", *arguments)
         assert refused.returncode == 2
