@@ -160,27 +160,13 @@ def test_one_result_outside_of_its_range_is_refused(wrong: float) -> None:
         stream_of(Series(values, np.zeros(3), low=0.0, high=1.0))
 
 
-@pytest.mark.parametrize("design", [Sequential(), Bounded()])
-def test_what_is_not_to_be_shown_has_no_interval_and_the_same_p_values(design: Any) -> None:
-    one = series(0.6 + 0.1 * np.random.default_rng(4).standard_normal(20))
-    for drawn in (None, np.arange(20) % 3):
-        whole, brief = (
-            each.mean(replace(one, drawn=drawn, outcomes=3)) for each in (design, design.without_intervals())
-        )
-        assert brief.interval() == (-math.inf, math.inf)
-        assert all(map(math.isfinite, whole.interval()))
-        assert (brief.p_above(0.5), brief.p_below(0.7)) == (whole.p_above(0.5), whole.p_below(0.7))
-    assert design.without_intervals().without_intervals(False) == design
-    assert Fixed().without_intervals().mean(one).interval() == Fixed().mean(one).interval()
-
-
 @given(
     lengths=st.lists(st.integers(1, 9), min_size=1, max_size=8),
     with_draws=st.integers(0, 3),
     seed=st.integers(0, 2**16),
     constant=st.booleans(),
 )
-@pytest.mark.parametrize("design", [Sequential(), Sequential(skip_intervals=True), Fixed(), Bounded()])
+@pytest.mark.parametrize("design", [Sequential(), Fixed(), Bounded()])
 def test_intervals_of_many_series_are_those_of_each(
     design: Any, lengths: list[int], with_draws: int, seed: int, constant: bool
 ) -> None:

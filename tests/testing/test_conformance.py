@@ -257,7 +257,7 @@ class Faulty(Compare):
             return replace(compared, of=tuple(replace(one, right=Number(value=-9.0)) for one in compared.of))
         if self.fault == "other arms":
             stranger = MetricSeries("advantage", "cluster", "t")
-            return replace(compared, of=tuple(replace(one, right=stranger) for one in compared.of))
+            return replace(compared, of=tuple(replace(one, right=stranger, line=0.2) for one in compared.of))
         if self.fault == "narrows":
             return replace(compared, of=tuple(replace(one, doubled=1.0) for one in compared.of))
         return compared
