@@ -20,6 +20,7 @@ from harness.spec.load import load_specs
 from harness.spec.profile import load_params
 from tests.conftest import REPO
 from tests.report.boxes import count_labels, label_faults
+from tests.report.pages import read_page
 from tests.report.test_site import browser, browser_only  # noqa: F401 (a fixture)
 
 UNDRAWN = "exposed_in_every_run"
@@ -197,7 +198,7 @@ def test_everyday_words_of_the_glossary_get_no_definition() -> None:
 
 
 def test_what_is_compared_across_papers_names_the_data_of_each_row_and_what_a_number_is_of(flagship: Path) -> None:
-    text = (flagship / "compare.html").read_text()
+    text = read_page(flagship / "compare.html")
     rows = re.findall(r"<tr><td><a[^>]*>(.*?)</a></td><td>(.*?)</td><td>(.*?)</td>", text)
     stands_in = {setup: data for where, data, setup in rows if where.startswith("Table 2") and "Purchase" in setup}
     assert stands_in
