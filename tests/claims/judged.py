@@ -21,7 +21,6 @@ from harness.claims.samples import Samples
 from harness.claims.testing import Look
 from harness.claims.verdict import Point
 from harness.coordinates import Attacked, Cell
-from harness.inference import t_mixture as anytime
 from harness.inference.estimates import MeanEstimate
 from harness.inference.t_test import Estimate
 from harness.metrics import metrics_of
@@ -116,9 +115,3 @@ def with_bounds(result: PartResult, evidence: Any) -> list[Point]:
 def plain(cells: dict[Attacked, int]) -> dict[tuple[str, float], int]:
     """Repeats by (arm, epsilon)."""
     return {(arm, dict(place)["epsilon"]): n for ((arm, place), _), n in cells.items()}
-
-
-def log_martingale(mean: anytime.TMixtureCS, value: float) -> np.ndarray:
-    """(n,) log M_1(value), log M_2(value), ..."""
-    counts = np.arange(1, mean.n + 1)
-    return anytime._log_martingale(counts, mean.moments.means - value, mean.moments.stderrs)
