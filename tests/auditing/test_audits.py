@@ -189,7 +189,7 @@ def test_a_keras_function_is_audited_and_its_bug_exposed(tmp_path: Path) -> None
         (["fast", "--score", "logits"], "'--score': 'logits' is not one of 'weights', 'loss'"),
         (["fast", "--accountant", "rpd"], "unknown accountant 'rpd'"),
         (["fast", "--batch-size", "100"], "a batch of 100 from 64 records"),
-        (["fast", "--records", "2"], "2 records of 8 columns are too few"),
+        (["fast", "--records", "2"], "'--records': Input should be greater than or equal to 4, found '2'"),
         (["fast", "--canary", "best"], "'--canary': 'best' is not one of 'column', 'sought'"),
         (
             ["fast", "--canary", "sought", "--score", "weights"],

@@ -216,8 +216,8 @@ def test_the_documentation_is_searched_without_a_server(site: Path, page: Any) -
     page.fill("#doc-q", "shadow models")
     hits = page.locator("#doc-hits a")
     assert hits.count() > 3
-    hits.first.click()
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        hits.first.click()
     assert "/docs/" in page.url
     assert "shadow models" in page.text_content("main").lower()
     page.goto(f"file://{site}/docs/reference.html")
@@ -251,7 +251,8 @@ def test_all_is_readable_without_scripts(site: Path, browser: Any) -> None:
     assert not tab.is_visible("#filter")
     assert tab.locator("#claims tbody tr").count() > 60
     tab.goto(f"file://{site}/index.html")
-    tab.locator("article.card h3 a").first.click()
+    with tab.expect_navigation():
+        tab.locator("article.card h3 a").first.click()
     assert tab.is_visible(".answer.violated")
     context.close()
 
@@ -302,7 +303,8 @@ def test_a_count_opens_the_table_with_its_claims_alone(site: Path, page: Any) ->
     page.goto(f"file://{site}/index.html")
     count = page.locator("table.counts a.v").first
     n = re.findall(r"\d+", count.inner_text())[0]
-    count.click()
+    with page.expect_navigation():
+        count.click()
     assert page.inner_text("#shown").startswith(f"{n} of ")
     assert visible(page) == int(n)
 
