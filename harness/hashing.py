@@ -54,11 +54,15 @@ def digest_arrays(arrays: dict[str, Array]) -> str:
 
 def _without_docstrings(tree: ast.AST) -> ast.AST:
     holders = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
+    waiting = [tree]
+    while waiting:  # over statements alone: `ast.walk` goes through all expressions, which hold none of these
+        node = waiting.pop()
         if isinstance(node, holders) and node.body:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:] or [ast.Pass()]
+        for block in ("body", "handlers", "cases", "orelse", "finalbody"):
+            waiting += getattr(node, block, ())
     return tree
 
 

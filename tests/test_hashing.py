@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
@@ -50,6 +51,28 @@ def test_code_fingerprint_ignores_words_and_sees_code(tmp_path: Path, monkeypatc
         prints[name] = hashing._module_fingerprint(name)
         sys.modules.pop(name, None)
     assert prints["fp_a"] == prints["fp_b"] != prints["fp_c"]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "if x:\n    {}",
+        "if x:\n    y = 1\nelse:\n    {}",
+        "for x in y:\n    {}",
+        "with x:\n    {}",
+        "try:\n    y = 1\nexcept ValueError:\n    {}",
+        "try:\n    y = 1\nfinally:\n    {}",
+        "match x:\n    case 1:\n        {}",
+        "class X:\n    {}",
+        "async def g():\n    {}",
+    ],
+)
+def test_docstrings_in_any_block_are_words(block: str) -> None:
+    with_words, without = (
+        ast.dump(hashing._without_docstrings(ast.parse(block.format(f"def f(): {body}"))))
+        for body in ("'Doc.'; return 1", "return 1")
+    )
+    assert with_words == without
 
 
 def test_array_digest_sees_shape_dtype_and_values() -> None:

@@ -132,11 +132,13 @@ def _numbers(values: object) -> Array:
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "biufO" or (numbers.dtype.kind == "O" and numbers.ndim == 0):
         raise TypeError(f"{type(values).__name__} ({numbers.dtype}) is no array of numbers")
-    return numbers.astype(np.float64)
+    return numbers.astype(np.float64, copy=False)
 
 
 def _score_by_weights(kernel: Array, records: CanaryRecords) -> float:
     row = kernel[records.column]
+    if len(row) == 2:  # of many trainings, where arrays of one number would take most of the time
+        return float(row[records.canary_label]) - float(row[1 - records.canary_label])
     with np.errstate(invalid="ignore", over="ignore"):
         return float(row[records.canary_label] - np.delete(row, records.canary_label).mean())
 

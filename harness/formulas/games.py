@@ -88,10 +88,10 @@ def component_advantage(components: float) -> float:
     mixture = _mixture(m)
     tpr = fpr = Fraction(0)
     for table in mixture.values():
-        tpr += sum((p for z, p in table.items() if z in table), Fraction(0)) / m
+        tpr += sum(table.values(), Fraction(0))
         for other in mixture.values():
-            fpr += sum((p for z, p in other.items() if z in table), Fraction(0)) / m / m
-    return float(tpr - fpr)
+            fpr += sum((other[z] for z in table.keys() & other.keys()), Fraction(0))
+    return float(tpr / m - fpr / m / m)
 
 
 @computed("kov-gap", "|least delta by the definition - least delta by all adversaries' errors|", "tramer2025 Theorem 1")

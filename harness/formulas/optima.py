@@ -108,6 +108,7 @@ def _contains_group(points: int, group: int) -> Array:
 
 
 @computed("optimal-advantage-lp", "max TPR - FPR between two neighbours", DEFINITION)
+@cache
 def optimal_advantage_lp(epsilon: float, delta: float) -> float:
     """Largest advantage of a test between two neighbouring data sets."""
     return _solve_linear_program(np.array([-1.0, 1.0]), [(0, 1), (1, 0)], epsilon, delta)
@@ -122,6 +123,7 @@ def optimal_ppv(epsilon: float, prior: float, points: float, delta: float = 0.0)
 
 
 @computed("least-ppv", "min P(x in D | S)", DEFINITION)
+@cache
 def least_ppv(epsilon: float, prior: float, points: float) -> float:
     """Smallest positive accuracy."""
     n = whole_number("points", points, 1, 12)
@@ -149,6 +151,7 @@ def optimal_ppv_at_mass(epsilon: float, delta: float, prior: float, mass: float,
 
 
 @computed("optimal-group", "max P(D meets the group | S)", DEFINITION)
+@cache
 def optimal_group(epsilon: float, prior: float, group: float, points: float = 4.0) -> float:
     """Largest positive accuracy about a group of points."""
     n = whole_number("points", points, 1, 12)
@@ -176,6 +179,7 @@ def _sources(points: int, pattern: int) -> tuple[tuple[int, float], ...]:
 
 
 @computed("optimal-ppv-sub-sampled", "max P(x in D_train | S), D_train sub-sampled from a dependent source", DEFINITION)
+@cache
 def optimal_ppv_sub_sampled(epsilon: float, rate: float, pattern: float, points: float) -> float:
     """Largest positive accuracy where a dependent source is sub-sampled independently at `rate`."""
     n = whole_number("points", points, 1, 12)
@@ -189,6 +193,7 @@ def optimal_ppv_sub_sampled(epsilon: float, rate: float, pattern: float, points:
 
 
 @computed("optimal-generalization-gap", "max E[loss | x not in D] - E[loss | x in D], loss in [0, 1]", DEFINITION)
+@cache
 def optimal_generalization_gap(epsilon: float, points: float) -> float:
     """Largest generalization gap at inclusion probability 1/2, in units of the loss's bound.
 
@@ -206,6 +211,7 @@ def _chain(gain: Array, epsilon: float, delta: float) -> float:
 
 
 @computed("group-delta", "max P_n(S) - exp(eps) P_0(S), n steps of (eps/n, delta/n)-DP", DEFINITION)
+@cache
 def group_delta(epsilon: float, delta: float, n: float) -> float:
     """Delta at epsilon between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
     gain = np.zeros(whole_number("n", n, 1, 1000) + 1)
@@ -214,6 +220,7 @@ def group_delta(epsilon: float, delta: float, n: float) -> float:
 
 
 @computed("group-advantage", "max P_n(S) - P_0(S), n steps of (eps/n, delta/n)-DP", DEFINITION)
+@cache
 def group_advantage(epsilon: float, delta: float, n: float) -> float:
     """Membership advantage between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
     gain = np.zeros(whole_number("n", n, 1, 1000) + 1)
@@ -224,6 +231,7 @@ def group_advantage(epsilon: float, delta: float, n: float) -> float:
 @computed(
     "optimal-advantage-in-exp", "max advantage in the game where z' stays unknown, universe of K records", DEFINITION
 )
+@cache
 def optimal_advantage_in_exp(epsilon: float, universe: float) -> float:
     """Largest advantage in humphries2020's Algorithm 1, one training record out of `universe` equal ones, delta = 0.
 

@@ -99,7 +99,7 @@ def prove(
         form = _taylor(centre, enclosure, box, middle)
         if holds(form):
             continue
-        if not form.is_finite():
+        if not form.is_finite():  # what is infinite by one variable may hide what it does by another
             enclosure = encloser.enclose(box, every, drops_zeros=False)
         signs = {i: _sign(encloser, enclosure, box, i) for i in free}
         if any(signs.values()):

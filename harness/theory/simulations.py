@@ -212,9 +212,12 @@ def canary(rng: Generator, trials: int, steps: float, noise: float, epsilon: flo
     """tramer2025 Section 6.2: the likelihood ratio of all steps against exp(epsilon), fixed beforehand."""
     count = int(steps)
     member = rng.random(trials) < 0.5
-    seen = np.zeros(trials)
+    seen, step = np.zeros(trials), np.empty(trials)
     for _ in range(count):
-        seen += member + noise * rng.standard_normal(trials)
+        rng.standard_normal(out=step)
+        step *= noise
+        step += member
+        seen += step
     loss = seen / noise**2 - count / (2 * noise**2)
     return Counts.of(member, loss >= epsilon)
 
