@@ -74,7 +74,8 @@ def models_of(table: pd.DataFrame) -> int:
 
 def tables(loaded: Loaded, profile: str = "paper") -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
     """A spec's committed measurements: of the fixed design, and of the run until decided."""
-    fixed, sequential = (measurements(context_for(name, None, True), loaded)[0] for name in (profile, "sequential"))
+    contexts = (context_for(name, None, True) for name in (profile, "sequential"))
+    fixed, sequential = (measurements(context.resolve(loaded))[0] for context in contexts)
     return fixed, sequential
 
 
@@ -116,7 +117,7 @@ def main() -> None:
         if table is None:
             continue
         try:
-            found[loaded.spec.id] = compared(context.scale(loaded), loaded.sha256, table, past)
+            found[loaded.spec.id] = compared(context.resolve(loaded).scaled, loaded.sha256, table, past)
         except HarnessError as error:  # a table of before the claims of its spec
             console.print(f"left out: {loaded.spec.id}: {error}", soft_wrap=True)
     for spec, one in found.items():

@@ -62,7 +62,7 @@ def repro(root: Path) -> list[str]:
 
 def measure(context: Context, loaded: Loaded) -> None:
     with worker_pool_of(context) as worker_pool:
-        attack(context, [loaded], worker_pool)
+        attack(context, [context.resolve(loaded)], worker_pool)
 
 
 def measured(root: Path, spec: str) -> pd.DataFrame:
@@ -307,9 +307,10 @@ def test_the_committed_curves_are_those_of_the_committed_tables() -> None:
     context = Context(project, params.flagship, params.profiles[params.flagship], 1, Progress(quiet=True))
     seen = 0
     for loaded in load_specs(project, []):
-        path = context.measurements_file(loaded.spec.id)
+        run = context.resolve(loaded)
+        path = run.measurements_file
         if path.is_file():
-            result = advantages(read_table(path), axes_of(context.scale(loaded).spec))
+            result = advantages(read_table(path), axes_of(run.spec))
             kept = pd.read_csv(path.parent / "advantage.csv", dtype={"series": str})
             # Another processor's sums differ in digits that are not written.
             pd.testing.assert_frame_equal(kept, result, rtol=10.0 ** (1 - DIGITS), atol=1e-12, check_dtype=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
@@ -17,10 +16,10 @@ from harness.commands.common import (
     ProfileName,
     Quiet,
     Workers,
-    contexts,
     deadline_in,
     exit_on_interrupt,
     print_json,
+    resolve_specs,
     verdict_cell,
 )
 from harness.commands.tables import print_table
@@ -28,8 +27,7 @@ from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.pipeline.context import Context
-    from harness.spec.load import Loaded
+    from harness.pipeline.context import Context, Run
 
 
 def alternatives(
@@ -71,21 +69,20 @@ def alternatives(
     deadline = deadline_in(minutes)
     from harness.execution.executor import OutOfTime
     from harness.pipeline.compute import attack, plan_of, train, worker_pool_of
+    from harness.pipeline.context import Options
     from harness.pipeline.judging import other_readings, readings_needed, write_all_verdicts
 
+    options = Options(until_decided=until_decided, deadline=deadline)
     groups = [
-        (
-            dataclasses.replace(context, until_decided=until_decided, deadline=deadline),
-            [s for s in loaded if s.spec.own_experiment is not None],
-        )
-        for context, loaded in contexts(specs, profile, workers, quiet)
+        (context, [run for run in runs if run.spec.own_experiment is not None])
+        for context, runs in resolve_specs(specs, profile, workers, quiet, options=options)
     ]
     readings_of = readings_needed if where_violated else other_readings
     readings_to_run = [
-        (context, one, reading, variant)
-        for context, loaded in groups
-        for one in loaded
-        for reading, variant in readings_of(context, one)
+        (one, reading, variant)
+        for _, runs in groups
+        for one in runs
+        for reading, variant in readings_of(one)
         if not only or any(reading.field.endswith(end) for end in only)
     ]
     if not readings_to_run and where_violated:
@@ -96,35 +93,35 @@ def alternatives(
     if not readings_to_run:
         raise HarnessError("no other readings: no ambiguity has a field and alternatives that change a measurement")
     if plan:
-        counts = [(one, r, len(plan_of(context, v).pieces("train"))) for context, one, r, v in readings_to_run]
+        counts = [(one, r, len(plan_of(v).pieces("train"))) for one, r, v in readings_to_run]
         if as_json:
-            print_json([{"spec": o.spec.id, "field": r.field, "value": r.value, "models": n} for o, r, n in counts])
+            print_json([{"spec": o.id, "field": r.field, "value": r.value, "models": n} for o, r, n in counts])
             return
-        print_table(("spec", "reading", "models"), [(o.spec.id, r.text, str(n)) for o, r, n in counts])
+        print_table(("spec", "reading", "models"), [(o.id, r.text, str(n)) for o, r, n in counts])
         return
     try:
         with exit_on_interrupt(), worker_pool_of(groups[0][0]) as worker_pool:
-            for context, _, _, variant in readings_to_run:
-                train(context, [variant], worker_pool)
-                attack(context, [variant], worker_pool)
+            for _, _, variant in readings_to_run:
+                train(variant.context, [variant], worker_pool)
+                attack(variant.context, [variant], worker_pool)
     except OutOfTime:
-        print(f"harness: out of time at {variant.spec.id}; {RESUME_HINT}", file=sys.stderr)
+        print(f"harness: out of time at {variant.id}; {RESUME_HINT}", file=sys.stderr)
     _index_readings(groups)
     if measure_only:
         return
-    verdicts = [v for context, loaded in groups for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
+    verdicts = [v for context, runs in groups for of_spec in write_all_verdicts(context, runs) for v in of_spec]
     if as_json:
         print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})
         return
     _show(verdicts)
 
 
-def _index_readings(groups: list[tuple[Context, list[Loaded]]]) -> None:
+def _index_readings(groups: list[tuple[Context, list[Run]]]) -> None:
     from harness.pipeline.judging import index_readings
 
-    for context, loaded in groups:
-        for one in loaded:
-            index_readings(context, one)
+    for _, runs in groups:
+        for one in runs:
+            index_readings(one)
 
 
 def _show(verdicts: list[Verdict]) -> None:

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.commands.common import contexts, print_json, print_verdicts, state
+from harness.commands.common import print_json, print_verdicts, resolve_specs, state
 from harness.commands.tables import print_text
 from harness.commands.version import version_line
 from harness.errors import HarnessError
@@ -59,10 +59,10 @@ def _judge_unpacked(
     subject = find_subject(root, files)
     code = compare_code(root, files)
     profile = None if subject.is_own else subject.profile
-    ((context, (loaded,)),) = contexts([str(subject.path)], profile, workers, quiet)
-    compared = compare_verdicts(context, loaded, root, code.is_same)
+    ((_, (run,)),) = resolve_specs([str(subject.path)], profile, workers, quiet)
+    compared = compare_verdicts(run, root, code.is_same)
     verdicts, differences = list(compared.verdicts), compared.differences
-    unknowns = [*describe_unknowns(root, context, loaded, files), *compared.unexplained]
+    unknowns = [*describe_unknowns(root, run, files), *compared.unexplained]
     maker = read_installation(root)
     if as_json:
         print_json(
@@ -92,7 +92,7 @@ def _judge_unpacked(
     for line in differences:
         print_text(line)
     outcome = f"{len(differences)} differences from the bundle" if differences else "as in the bundle"
-    print_text(f"profile {context.profile_name}: {len(verdicts)} claims judged, {outcome}")
+    print_text(f"profile {run.context.profile_name}: {len(verdicts)} claims judged, {outcome}")
     return verdicts, not differences
 
 

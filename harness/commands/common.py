@@ -24,7 +24,7 @@ from harness.progress import Progress
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict, Word
-    from harness.pipeline.context import Context
+    from harness.pipeline.context import Context, Options, Run
     from harness.spec.load import Loaded
 
 Names = Annotated[
@@ -174,10 +174,16 @@ def _refuse_undecided(context: Context, names: list[str] | None, chosen: list[Lo
             )
 
 
-def contexts(
-    names: list[str] | None, profile: str | None, workers: int | None, quiet: bool, alternatives: bool = True
-) -> list[tuple[Context, list[Loaded]]]:
-    """Specs grouped by context: those of the checkout under the profile, and each spec outside of `specs/` by itself.
+def resolve_specs(
+    names: list[str] | None,
+    profile: str | None,
+    workers: int | None,
+    quiet: bool,
+    alternatives: bool = True,
+    options: Options | None = None,
+) -> list[tuple[Context, list[Run]]]:
+    """Specs as they are run, grouped by context: those of the checkout under the profile, and each outside of `specs/`
+    by itself. This is the door: nothing below asks again what a profile makes of a spec.
 
     A spec outside of `specs/` is run as declared, or under a profile that is named explicitly; its results and page
     stay its own. `alternatives`: as for `load_spec`. Raises HarnessError where a folder that results are written to
@@ -188,18 +194,19 @@ def contexts(
     from harness.spec.selection import specs_to_decide
 
     context = context_for(profile, workers, quiet)
+    context = context if options is None else dataclasses.replace(context, options=options)
     loaded = load(context.project, names, alternatives)
     within = context.project.specs.resolve()
     own = [one for one in loaded if not one.raw.files[0].is_relative_to(within)]
     of_profile = specs_to_decide(context.profile, (one for one in loaded if one not in own))
     _refuse_undecided(context, names, [*of_profile, *own])
-    groups = [(context, of_profile)] if len(own) < len(loaded) or not loaded else []
+    groups = [(context, list(map(context.resolve, of_profile)))] if len(own) < len(loaded) or not loaded else []
     for one in own:
         chosen = context.profile if profile is not None else Profile()
-        groups.append((dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id), [one]))
-    for of_group, specs in groups:
-        ids = [one.spec.id for one in specs]
-        of_specs = [folder for name in ids for folder in (of_group.folder(name), of_group.models_file(name).parent)]
+        by_itself = dataclasses.replace(context, profile_name=OWN, profile=chosen, own=one.spec.id)
+        groups.append((by_itself, [by_itself.resolve(one)]))
+    for of_group, runs in groups:
+        of_specs = [folder for run in runs for folder in (run.folder, run.models_file.parent)]
         for folder in (of_group.page, of_group.resolved_folder.parent, *of_specs):  # git carries links
             check_inside(folder, of_group.project.root)
     if not loaded:
@@ -207,20 +214,20 @@ def contexts(
     return groups
 
 
-def specs_on_page(context: Context, loaded: list[Loaded]) -> list[Loaded]:
+def runs_on_page(context: Context, runs: list[Run]) -> list[Run]:
     """The specs on a profile's page: all that it decides a claim of and that can be loaded, whichever were run."""
     from harness.spec.load import load_spec, spec_paths
     from harness.spec.selection import specs_to_decide
 
     if context.own is not None:
-        return loaded
-    specs, known = [], {one.raw.files[0]: one for one in loaded}
+        return runs
+    specs, known = [], {run.declared.raw.files[0]: run.declared for run in runs}
     for path in spec_paths(context.project):
         try:
             specs.append(known.get(path.resolve()) or load_spec(context.project, path, alternatives=False))
         except HarnessError as error:
             context.progress.say(f"not on the page: {error.lines[0]}")
-    return specs_to_decide(context.profile, specs)
+    return list(map(context.resolve, specs_to_decide(context.profile, specs)))
 
 
 def print_json(value: object) -> None:

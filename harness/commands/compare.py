@@ -15,8 +15,8 @@ from harness.commands.common import (
     Quiet,
     Workers,
     check_writable_file,
-    contexts,
     print_json,
+    resolve_specs,
 )
 from harness.commands.tables import print_text
 from harness.errors import HarnessError
@@ -85,10 +85,10 @@ def compare(
     if not specs:
         preload_helpers(workers)
     all_verdicts, differences, profile_names = [], [], []
-    groups = contexts(specs, profile, workers, quiet)
+    groups = resolve_specs(specs, profile, workers, quiet)
     if baseline_file is not None and len(groups) > 1:
         raise HarnessError("--baseline: is of one profile; name its specs, or one file outside of specs/, alone")
-    for context, loaded in groups:
+    for context, runs in groups:
         path = context.page / "baseline.json"
         profile_given = () if context.own is not None else ("--profile", context.profile_name)
         writes = shlex.join(["harness", "compare", "--update", *profile_given, *(specs or ())])
@@ -97,12 +97,12 @@ def compare(
         else:
             accepted = baseline.read(path, writes) if path.is_file() else None
         tolerance_in_use = tolerance if tolerance is not None or accepted is None else accepted.tolerance
-        judged = dict(zip((one.spec.id for one in loaded), judge_all(context, loaded), strict=True))
+        judged = dict(zip((one.id for one in runs), judge_all(context, runs), strict=True))
         now = baseline.gather(
             context.profile_name,
-            [(one, measured_file(context, one), judged[one.spec.id]) for one in loaded],
+            [(one.declared, measured_file(one), judged[one.id]) for one in runs],
             tolerance_in_use,
-            {} if tolerance_in_use is None else {one.spec.id: baseline_means(context, one) for one in loaded},
+            {} if tolerance_in_use is None else {one.id: baseline_means(one) for one in runs},
             context.is_sequential,
         )
         if accepted is None and not update:

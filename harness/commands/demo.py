@@ -15,8 +15,7 @@ from harness.progress import Progress
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.pipeline.context import Context
-    from harness.spec.load import Loaded
+    from harness.pipeline.context import Run
 
 DEMO = "humphries2020/fig6"
 DEMO_CLAIM = "logloss-cap-corrected"
@@ -71,40 +70,40 @@ def _copy(project: Project, copy: Project, profile: str) -> None:
     shutil.copy(project.reports / profile / "baseline.json", copy.reports / profile)
 
 
-def _load_copy(copy: Project, profile: str) -> tuple[Context, Loaded]:
+def _load_copy(copy: Project, profile: str) -> Run:
     from harness.pipeline.context import Context
     from harness.spec.load import load_specs
     from harness.spec.profile import load_params
 
     context = Context(copy, profile, load_params(copy).profiles[profile], 1, Progress(quiet=True))
-    return context, load_specs(copy, [DEMO])[0]
+    return context.resolve(load_specs(copy, [DEMO])[0])
 
 
 def _judge_copy(copy: Project, profile: str) -> list[Verdict]:
     from harness.pipeline.judging import judge
 
-    return judge(*_load_copy(copy, profile))
+    return judge(_load_copy(copy, profile))
 
 
 def _print_verdict(verdicts: list[Verdict], copy: Project, profile: str) -> None:
     from harness.report.prose import sentence
     from harness.report.vocabulary import SIGNS
 
-    context, loaded = _load_copy(copy, profile)
+    run = _load_copy(copy, profile)
     verdict = next(v for v in verdicts if v.id == f"{DEMO}#{DEMO_CLAIM}")
     print_text(f'   "{verdict.statement}"')
-    print_text(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, context.scale(loaded).spec)}")
+    print_text(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, run.spec)}")
 
 
 def _compare_copy(copy: Project, profile: str) -> str:
     """What `compare` says of the copy."""
     from harness.verdicts import baseline
 
-    context, loaded = _load_copy(copy, profile)
-    accepted = baseline.read(context.page / "baseline.json")
+    run = _load_copy(copy, profile)
+    accepted = baseline.read(run.context.page / "baseline.json")
     accepted = accepted.model_copy(update={"specs": {DEMO: accepted.specs[DEMO]}})
     judged = _judge_copy(copy, profile)
-    now = baseline.gather(profile, [(loaded, context.measurements_file(DEMO), judged)])
+    now = baseline.gather(profile, [(run.declared, run.measurements_file, judged)])
     differences = [f"{d.where}: {d.what}" for d in baseline.compare(accepted, now)]
     return "compare: as accepted" if not differences else "compare: " + "\n            ".join(differences)
 

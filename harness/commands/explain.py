@@ -12,18 +12,17 @@ from harness.commands.common import (
     STATES,
     AsJson,
     ProfileName,
-    contexts,
     print_json,
-    specs_on_page,
+    resolve_specs,
+    runs_on_page,
 )
 from harness.commands.tables import Cell, print_table, print_text
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.pipeline.context import Context
+    from harness.pipeline.context import Context, Run
     from harness.report.claim_record import ClaimRecord
-    from harness.spec.load import Loaded
     from harness.spec.model import Spec
 
 SHOWN = 12
@@ -31,26 +30,26 @@ SHOWN = 12
 ClaimName = Annotated[str, typer.Argument(metavar="SPEC#CLAIM", help="Such as `humphries2020/fig6#logloss-cap`.")]
 
 
-def find_claim(claim: str, profile: str | None) -> tuple[Context, Loaded, str]:
+def find_claim(claim: str, profile: str | None) -> tuple[Run, str]:
     """The spec of a claim, and the claim's own name. Raises HarnessError where it names none."""
     spec, mark, name = claim.partition("#")
     if not (spec and mark and name):
         raise HarnessError(f"{claim!r} names no claim; write SPEC#CLAIM, such as humphries2020/fig6#logloss-cap")
-    matches = [(context, one) for context, loaded in contexts([spec], profile, None, True) for one in loaded]
+    matches = [one for _, runs in resolve_specs([spec], profile, None, True) for one in runs]
     if len(matches) > 1:
-        ids = ", ".join(one.spec.id for _, one in matches)
+        ids = ", ".join(one.id for one in matches)
         raise HarnessError(f"{claim!r}: {spec} has several specs; name one of: {ids}")
-    return *matches[0], name
+    return matches[0], name
 
 
-def verdicts_of_page(context: Context, loaded: Loaded) -> tuple[list[Verdict], dict[str, Spec]]:
+def verdicts_of_page(run: Run) -> tuple[list[Verdict], dict[str, Spec]]:
     """Every verdict on the page that a spec is part of, corrected for one another as on that page, and their specs."""
     from harness.pipeline.judging import has_verdicts, read_verdicts
     from harness.verdicts.multiplicity import correct_for_all_claims
 
-    judged = [one for one in specs_on_page(context, [loaded]) if has_verdicts(context, one)]
-    verdicts = correct_for_all_claims([v for one in judged for v in read_verdicts(context, one).verdicts])
-    return list(verdicts), {one.spec.id: context.scale(one).spec for one in judged}
+    judged = [one for one in runs_on_page(run.context, [run]) if has_verdicts(one)]
+    verdicts = correct_for_all_claims([v for one in judged for v in read_verdicts(one).verdicts])
+    return list(verdicts), {one.id: one.spec for one in judged}
 
 
 def other_verdict(context: Context, claim: str) -> tuple[str, str] | None:
@@ -72,10 +71,10 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     from harness.report.claim_record import claim_records
     from harness.report.prose import deciding_point
 
-    context, loaded, name = find_claim(claim, profile)
-    read_verdict(context, loaded, name)  # says what is missing
-    verdicts, specs = verdicts_of_page(context, loaded)
-    verdict = next(v for v in verdicts if v.id == f"{loaded.spec.id}#{name}")
+    run, name = find_claim(claim, profile)
+    read_verdict(run, name)  # says what is missing
+    verdicts, specs = verdicts_of_page(run)
+    verdict = next(v for v in verdicts if v.id == f"{run.id}#{name}")
     record = claim_records(verdicts, specs)[verdict.id]
     if as_json:
         certainty_texts = certainty_sentences(verdict, deciding_point(verdict))
@@ -83,11 +82,11 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
             {**in_json(verdict), **dataclasses.asdict(record), "sentence": record.finding, "how_sure": certainty_texts}
         )
         return
-    other = other_verdict(context, verdict.id)
+    other = other_verdict(run.context, verdict.id)
     decides = "" if other is None else f"; the deciding run (-p {other[0]}) says: {other[1]}"
-    print_text(f"profile {context.profile_name}{decides}")
-    print_explanation(verdict, record, specs[loaded.spec.id])
-    again = context.command("judge", loaded)
+    print_text(f"profile {run.context.profile_name}{decides}")
+    print_explanation(verdict, record, specs[run.id])
+    again = run.command("judge")
     print_text(f"\n{again}   judges it again")
 
 

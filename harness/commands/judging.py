@@ -16,10 +16,10 @@ from harness.commands.common import (
     Quiet,
     Workers,
     check_writable_file,
-    contexts,
     print_json,
     print_verdicts,
-    specs_on_page,
+    resolve_specs,
+    runs_on_page,
 )
 from harness.commands.explain import ClaimName, find_claim
 from harness.commands.tables import print_text
@@ -28,8 +28,7 @@ from harness.ids import page_stem
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.pipeline.context import Context
-    from harness.spec.load import Loaded
+    from harness.pipeline.context import Context, Run
 
 
 Brief = Annotated[
@@ -89,11 +88,11 @@ def judge(
         raise HarnessError("--max-bytes is only for --bundle")
     if not specs:
         preload_helpers(workers)
-    groups, verdicts = contexts(specs, profile, workers, quiet), []
-    for context, loaded in groups:
-        name = "judge" if any(one.spec.experiment is not None for one in loaded) else "theory"
+    groups, verdicts = resolve_specs(specs, profile, workers, quiet), []
+    for context, runs in groups:
+        name = "judge" if any(one.spec.experiment is not None for one in runs) else "theory"
         with timed_stage(context, name) as stage:
-            mine = [v for of_spec in write_all_verdicts(context, loaded) for v in of_spec]
+            mine = [v for of_spec in write_all_verdicts(context, runs) for v in of_spec]
             stage.made = f"{len(mine)} claims judged: {words_text(mine)}"
         verdicts += mine
     if as_json:
@@ -118,9 +117,9 @@ def report(specs: Names = None, profile: ProfileName = None, brief: Brief = Fals
 
     if not specs:
         begin_drawing()
-    for context, loaded in contexts(specs, profile, None, not brief, alternatives=False):
+    for context, runs in resolve_specs(specs, profile, None, not brief, alternatives=False):
         with timed_stage(context, "report") as stage:
-            everything = write_page(context, loaded, brief)
+            everything = write_page(context, runs, brief)
             stage.made = f"a page of {len(everything)} claims"
         if brief:
             print_outcome(context, everything)
@@ -134,8 +133,8 @@ def site(profile: ProfileName = None) -> None:
     begin_drawing()
     from harness.report.build import build_site
 
-    for context, loaded in contexts(None, profile, None, True, alternatives=False):
-        front = build_site(context, specs_on_page(context, loaded))
+    for context, runs in resolve_specs(None, profile, None, True, alternatives=False):
+        front = build_site(context, runs_on_page(context, runs))
         print_text(f"site: {front.relative_to(context.project.root)}")
 
 
@@ -151,10 +150,10 @@ def bundle(
     from harness.commands.version import version_line
     from harness.report.bundle import bundle as pack
 
-    context, loaded, name = find_claim(claim, profile)
+    run, name = find_claim(claim, profile)
     check_writable_file(out, "--out")
-    target = out or Path(f"{page_stem(loaded.spec.id)}--{name}.crate.zip")
-    files = pack(context, loaded, name, target, version_line())
+    target = out or Path(f"{page_stem(run.id)}--{name}.crate.zip")
+    files = pack(run, name, target, version_line())
     print_text(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
 
 
@@ -172,7 +171,7 @@ def print_outcome(context: Context, verdicts: Sequence[Verdict]) -> None:
     from harness.report.claim_record import claim_records
     from harness.verdicts.counts import GROUPS, count
 
-    records = claim_records(verdicts, judged_specs_of(context, specs_on_page(context, [])))
+    records = claim_records(verdicts, judged_specs_of(context, runs_on_page(context, [])))
     print_text(f"profile {context.profile_name}: {len(verdicts)} claims")
     for row in count(verdicts):
         print_text(f"  {GROUPS[row.group]}: {row.total}: {row.text}")
@@ -196,15 +195,15 @@ def print_outcome(context: Context, verdicts: Sequence[Verdict]) -> None:
     print_text(f"{'next:':<18} {following}")
 
 
-def write_page(context: Context, loaded: list[Loaded], brief: bool = False) -> tuple[Verdict, ...]:
+def write_page(context: Context, runs: list[Run], brief: bool = False) -> tuple[Verdict, ...]:
     """Write the page that specs belong to; unless `brief`, print their verdicts and where it is. Returns the page's
     verdicts."""
     from harness.report.build import build, front
 
-    everything = build(context, specs_on_page(context, loaded))
+    everything = build(context, runs_on_page(context, runs))
     if brief:
         return everything.verdicts
-    mine = {one.spec.id for one in loaded}
+    mine = {one.id for one in runs}
     print_verdicts([v for v in everything.verdicts if v.spec in mine])
     where = front(context).relative_to(context.project.root)
     others = len({v.spec for v in everything.verdicts} - mine)

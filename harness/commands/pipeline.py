@@ -44,11 +44,11 @@ def _pipelines() -> list[tuple[Path, str, str]]:
 
     context = context_for(None, None, True)
     root, specs = context.project.root, load(context.project, None)
-    text = pipeline_text(context, specs_to_decide(context.profile, specs))
+    text = pipeline_text(context, list(map(context.resolve, specs_to_decide(context.profile, specs))))
     pipelines = [(root / "dvc.yaml", text, context.profile_name)]
     if (name := load_params(context.project).flagship) is not None:
         flagship = context_for(name, None, True)
-        text = flagship_text(flagship, specs_to_decide(flagship.profile, specs))
+        text = flagship_text(flagship, list(map(flagship.resolve, specs_to_decide(flagship.profile, specs))))
         pipelines.append((root / "flagship" / "dvc.yaml", text, name))
     return pipelines
 
@@ -67,7 +67,7 @@ def resolve(specs: Names = None, profile: ProfileName = None) -> None:
     with timed_stage(context, "resolve") as stage:
         included = load_decided(context, specs)
         for loaded in included:
-            write_resolved(context, loaded)
+            write_resolved(context.resolve(loaded))
         stage.made = f"{len(included)} specs as the profile runs them"
     for path, text, name in _pipelines() if not specs else ():
         if name == context.profile_name and path.is_file() and path.read_text(encoding="utf-8") != text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,10 +15,10 @@ from harness.commands.common import (
     ProfileName,
     Quiet,
     Workers,
-    contexts,
     deadline_in,
     exit_on_interrupt,
     print_json,
+    resolve_specs,
 )
 from harness.commands.judging import write_page
 from harness.commands.tables import print_table, print_text
@@ -27,9 +26,8 @@ from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.execution.executor import WorkerPool
-    from harness.pipeline.context import Context
+    from harness.pipeline.context import Context, Run
     from harness.report.preparation import PreparationText
-    from harness.spec.load import Loaded
 
 
 def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
@@ -46,35 +44,35 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     tables: list[tuple[str, PreparationText]] = []
     keys_listed: set[str] = set()
     not_installed: dict[str, None] = {}
-    groups = contexts(specs, profile, None, quiet)
-    for context, loaded in groups:
+    groups = resolve_specs(specs, profile, None, quiet)
+    for context, runs in groups:
         store = Store(context.project.store)
-        for one in loaded:
+        for one in runs:
             if one.spec.results is not None:
-                rows.append(_row_of_results(context, one))
+                rows.append(_row_of_results(one))
                 continue
             try:
-                spec_plan = restrict_to_claims(context, one, plan_of(context, one, to_run=False))
+                spec_plan = restrict_to_claims(one, plan_of(one, to_run=False))
             except MissingData as missing:
-                context.progress.say(f"{one.spec.id}: not run: {missing}")
+                context.progress.say(f"{one.id}: not run: {missing}")
                 continue
-            pieces_of_spec = pieces_left(context, one, spec_plan)
+            pieces_of_spec = pieces_left(one, spec_plan)
             pieces = [p for p in pieces_of_spec if p.key not in keys_listed]
             keys_listed |= {p.key for p in pieces}
             if pieces_of_spec and one.spec.own_experiment is not None:
                 not_installed |= dict.fromkeys(missing_packages(one.spec.own_experiment))
             faulty = {key for _, key, _ in store.faults((p.kind, p.key) for p in pieces)}
             missing_pieces = [p for p in pieces if p.key in faulty]
-            tables += [(one.spec.id, table) for table in describe_preparation(spec_plan.preparations)]
+            tables += [(one.id, table) for table in describe_preparation(spec_plan.preparations)]
             rows.append(
                 {
-                    "spec": one.spec.id,
+                    "spec": one.id,
                     "cells": len(spec_plan.cells),
                     "pieces": len(pieces_of_spec),
                     "shared_with_earlier_specs": len(pieces_of_spec) - len(pieces),
                     "missing": len(missing_pieces),
                     "core_seconds": round(sum(p.cost for p in missing_pieces), 1),
-                    "reductions": context.scale(one).reductions,
+                    "reductions": one.scaled.reductions,
                     "tables": [preparation.in_json() for preparation in spec_plan.preparations],
                 }
             )
@@ -100,16 +98,16 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     print_text(f"profile {context.profile_name}: {at_most}about {wall:.1f} min with {context.workers} workers")
 
 
-def _row_of_results(context: Context, one: Loaded) -> dict[str, object]:
+def _row_of_results(one: Run) -> dict[str, object]:
     """The row of a spec on results from elsewhere, for which nothing is computed. Raises HarnessError where its file is
     wrong."""
     from harness.pipeline.judging import measurements
 
-    table, _ = measurements(context, one)
+    table, _ = measurements(one)
     places = ["arm", *(axis for axis in one.spec.axes), "repeat"]
     cells = 0 if table is None else len(table.drop_duplicates(places))
     pieces = dict.fromkeys(("pieces", "shared_with_earlier_specs", "missing"), 0)
-    return {"spec": one.spec.id, "cells": cells, **pieces, "core_seconds": 0.0, "reductions": (), "tables": []}
+    return {"spec": one.id, "cells": cells, **pieces, "core_seconds": 0.0, "reductions": (), "tables": []}
 
 
 def print_tables(tables: list[tuple[str, PreparationText]]) -> None:
@@ -172,18 +170,13 @@ def run(
     Local processes compute on one thread each. With --scheduler, work goes to a Dask cluster instead: its workers need
     this package and no shared file system; what they compute comes back into this checkout's store (docs/cluster.md).
     """
+    from harness.pipeline.context import Options
+
     if partial and until_decided:
         raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
     deadline = deadline_in(minutes)
-    groups = [
-        (
-            dataclasses.replace(
-                context, scheduler=scheduler, until_decided=until_decided, max_repeats=max_repeats, deadline=deadline
-            ),
-            loaded,
-        )
-        for context, loaded in contexts(specs, profile, workers, quiet)
-    ]
+    options = Options(scheduler, until_decided, max_repeats, deadline)
+    groups = resolve_specs(specs, profile, workers, quiet, options=options)
     if max_repeats is not None and not all(context.is_sequential for context, _ in groups):
         raise HarnessError(
             "--max-repeats is for runs that add repeats where claims are open: give --until-decided too, or a profile "
@@ -195,18 +188,18 @@ def run(
     _run_wholly(groups, partial)
 
 
-def _run_wholly(groups: list[tuple[Context, list[Loaded]]], partial: bool) -> None:
+def _run_wholly(groups: list[tuple[Context, list[Run]]], partial: bool) -> None:
     """Train, attack, judge and report, once it is sure that pages can be made."""
     from harness.report.page_inputs import check_page_inputs
 
-    for context, loaded in groups:
-        check_page_inputs(context.project, loaded)
-    for context, loaded in compute(groups, partial=partial):
-        if loaded:
-            write_page(context, loaded)
+    for context, runs in groups:
+        check_page_inputs(context.project, [run.declared for run in runs])
+    for context, runs in compute(groups, partial=partial):
+        if runs:
+            write_page(context, runs)
 
 
-def _compute_stage(groups: list[tuple[Context, list[Loaded]]], stage: str, partial: bool) -> None:
+def _compute_stage(groups: list[tuple[Context, list[Run]]], stage: str, partial: bool) -> None:
     """Carry out one stage of a pipeline, and say what it made and how long it took."""
     from harness.pipeline.stages import timed_stage
     from harness.pipeline.tables import count_models
@@ -215,9 +208,9 @@ def _compute_stage(groups: list[tuple[Context, list[Loaded]]], stage: str, parti
     with timed_stage(context, "measure" if context.is_sequential else stage) as done:
         before = _models_stored(context)
         reached = compute(groups, stage, partial)
-        specs = [(context, one) for context, loaded in reached for one in loaded]
+        specs = [one for _, runs in reached for one in runs]
         done.trained = len(_models_stored(context) - before)
-        done.models = sum(count_models(context, one) for context, one in specs)
+        done.models = sum(count_models(one) for one in specs)
         what = f"{done.models} models in {len(specs)} specs"
         done.made = what if stage == "train" else f"attacks on {what}" if not context.is_sequential else what
 
@@ -230,8 +223,8 @@ def _models_stored(context: Context) -> set[str]:
 
 
 def compute(
-    groups: list[tuple[Context, list[Loaded]]], stage: str = "all", partial: bool = False
-) -> list[tuple[Context, list[Loaded]]]:
+    groups: list[tuple[Context, list[Run]]], stage: str = "all", partial: bool = False
+) -> list[tuple[Context, list[Run]]]:
     """Carry out a stage of specs, or all of them. Returns those that were reached before the deadline, with verdicts.
 
     Ctrl-C exits with 130; a deadline that passes is said on standard error.
@@ -241,35 +234,35 @@ def compute(
     from harness.pipeline.judging import write_verdicts
     from harness.pipeline.tables import write_plot
 
-    reached: list[tuple[Context, list[Loaded]]] = []
+    reached: list[tuple[Context, list[Run]]] = []
     try:
         with exit_on_interrupt(), worker_pool_of(groups[0][0]) as worker_pool:
-            for context, loaded in groups:
+            for context, runs in groups:
                 reached.append((context, []))
                 # A stage of a fixed design computes for all specs at once; else each is judged as it is finished.
                 at_once = stage != "all" and not context.is_sequential
-                for batch in [loaded] if at_once else [[one] for one in loaded]:
+                for batch in [runs] if at_once else [[one] for one in runs]:
                     _run_batch(context, batch, stage, partial, worker_pool)
                     reached[-1][1].extend(batch)
     except OutOfTime:
-        every = [one for _, loaded in groups for one in loaded]
+        every = [one for _, runs in groups for one in runs]
         _say_out_of_time(every[sum(len(done) for _, done in reached) :], len(batch))
-        context, loaded = reached[-1]
-        if stage != "train" and len(batch) == 1 and write_plot(context, batch[0]):
-            loaded.append(batch[0])
+        context, runs = reached[-1]
+        if stage != "train" and len(batch) == 1 and write_plot(batch[0]):
+            runs.append(batch[0])
             if stage == "all":
-                write_verdicts(context, batch[0])
+                write_verdicts(batch[0])
     return reached
 
 
-def _say_out_of_time(left: list[Loaded], at_once: int) -> None:
+def _say_out_of_time(left: list[Run], at_once: int) -> None:
     """Print which specs are not finished; the first `at_once` of those left were begun."""
-    what = f"{left[0].spec.id} is not finished" if at_once == 1 else f"not all of {at_once} specs are finished"
+    what = f"{left[0].id} is not finished" if at_once == 1 else f"not all of {at_once} specs are finished"
     more = f" and {len(left) - at_once} more not looked at" if left[at_once:] else ""
     print(f"harness: out of time, {what}{more}; {RESUME_HINT}", file=sys.stderr)
 
 
-def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool, worker_pool: WorkerPool) -> None:
+def _run_batch(context: Context, batch: list[Run], stage: str, partial: bool, worker_pool: WorkerPool) -> None:
     from harness.pipeline.compute import attack, train
     from harness.pipeline.judging import write_verdicts
 
@@ -280,4 +273,4 @@ def _run_batch(context: Context, batch: list[Loaded], stage: str, partial: bool,
         attack(context, batch, worker_pool, partial)
     if stage == "all":
         for one in batch:
-            write_verdicts(context, one)
+            write_verdicts(one)

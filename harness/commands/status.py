@@ -42,10 +42,10 @@ def status(
     from harness.verdicts.counts import count
 
     context = context_for(profile, None, True)
-    loaded = load_decided(context, None, alternatives=False)
-    there = [one for one in loaded if has_verdicts(context, one)]
-    verdicts = [v for one in there for v in read_verdicts(context, one).verdicts]
-    not_judged = [one.spec.id for one in loaded if one not in there]
+    runs = [context.resolve(one) for one in load_decided(context, None, alternatives=False)]
+    there = [one for one in runs if has_verdicts(one)]
+    verdicts = [v for one in there for v in read_verdicts(one).verdicts]
+    not_judged = [one.id for one in runs if one not in there]
     papers = dict.fromkeys(v.paper for v in verdicts)
     counted = {paper: count([v for v in verdicts if v.paper == paper]) for paper in papers}
     costs = [(v, cost_to_decide(v.would_decide)) for v in verdicts if v.verdict == "inconclusive"]

@@ -12,10 +12,10 @@ from harness.commands.common import (
     AsJson,
     ProfileName,
     Quiet,
-    contexts,
     load,
     print_json,
     project_here,
+    resolve_specs,
 )
 from harness.commands.tables import print_table, print_text
 from harness.progress import Progress
@@ -130,11 +130,9 @@ def _copy_results(
     only: set[ResultName] | None = None
     if specs:
         only = set()
-        for context, loaded in contexts(specs, profile, None, quiet):
-            for one in loaded:
-                only |= {
-                    (piece.kind, piece.key) for piece in plan_of(context, one, context.repeat_factor(one)).pieces()
-                }
+        for _, runs in resolve_specs(specs, profile, None, quiet):
+            for one in runs:
+                only |= {(piece.kind, piece.key) for piece in plan_of(one, one.repeat_factor).pieces()}
     shared = Shared(address)
     if notice and not quiet:
         shared.exists()

@@ -20,10 +20,10 @@ from harness.commands.common import (
     check_delta,
     check_epsilon,
     check_writable_file,
-    contexts,
     deadline_in,
     print_json,
     project_here,
+    resolve_specs,
 )
 from harness.commands.tables import print_table, print_text
 from harness.data.steps import LEAST_SHOWN
@@ -32,8 +32,6 @@ from harness.errors import HarnessError
 if TYPE_CHECKING:
     from harness.data.dataset import TableDataset
     from harness.data.split import Sizes
-    from harness.pipeline.context import Context
-    from harness.spec.load import Loaded
     from harness.survey import LeftOut, MemberSet, SetResult
 
 MOST_ROWS = 100_000_000
@@ -220,22 +218,21 @@ def _run(
 ) -> tuple[list[SetResult], Path]:
     """Run the survey's spec until it is decided; build its site and the ranked page."""
     from harness.commands.run import compute
+    from harness.pipeline.context import Options
     from harness.pipeline.judging import has_verdicts, read_verdicts
     from harness.report.build import build, front
     from harness.report.survey_page import write_survey
     from harness.survey import rank
 
-    groups: list[tuple[Context, list[Loaded]]] = [
-        (dataclasses.replace(context, until_decided=True, deadline=deadline), loaded)
-        for context, loaded in contexts([str(path)], None, workers, quiet)
-    ]
+    options = Options(until_decided=True, deadline=deadline)
+    groups = resolve_specs([str(path)], None, workers, quiet, options=options)
     compute(groups)
-    context, loaded = groups[0]
-    if not has_verdicts(context, loaded[0]):
+    context, (run,) = groups[0]
+    if not has_verdicts(run):
         raise HarnessError(f"{path}: nothing is measured yet; the same command goes on from here")
-    results = rank(sets, read_verdicts(context, loaded[0]).verdicts)
-    build(context, loaded)
-    page = write_survey(front(context).parent, loaded[0].spec.id, f"Survey of {title}", results, left)
+    results = rank(sets, read_verdicts(run).verdicts)
+    build(context, [run])
+    page = write_survey(front(context).parent, run.id, f"Survey of {title}", results, left)
     return results, page
 
 

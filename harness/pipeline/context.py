@@ -1,19 +1,37 @@
-"""What every stage is told: the project, the profile, the workers."""
+"""What stages are told: the project, the profile and the options of a command; and each spec as it is run there."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.paths import Project, path_below
 from harness.progress import Progress
 from harness.spec.document import from_here
 from harness.spec.load import Loaded, spec_id
+from harness.spec.model import Spec
 from harness.spec.profile import Profile, Scaled, scale
+from harness.spec.readings import Reading
+from harness.spec.selection import is_of_theory
 
 OWN = "own"
 """Where specs outside of `specs/` keep their results: they belong to no profile, and are run as declared."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a command is told beside a profile: where to compute, how much, and until when."""
+
+    scheduler: str | None = None
+    """Address of a Dask scheduler; None: local processes."""
+    until_decided: bool = False
+    """Add repeats until claims are decided, whatever the profile says."""
+    max_repeats: int | None = None
+    """Repeats that a cell may get where an open claim needs them; None: as many as the profile says."""
+    deadline: float | None = None
+    """In the seconds of `time.monotonic`: after it nothing is begun."""
 
 
 @dataclass(frozen=True)
@@ -25,41 +43,14 @@ class Context:
     profile: Profile
     workers: int
     progress: Progress
-    scheduler: str | None = None
-    """Address of a Dask scheduler; None: local processes."""
     own: str | None = None
     """Id of the spec outside of `specs/` that is run by itself, as declared."""
-    until_decided: bool = False
-    """Add repeats until claims are decided, whatever the profile says."""
-    max_repeats: int | None = None
-    """Repeats that a cell may get where an open claim needs them; None: as many as the profile says."""
-    deadline: float | None = None
-    """In the seconds of `time.monotonic`: after it nothing is begun."""
+    options: Options = field(default_factory=Options)
 
     @property
     def is_sequential(self) -> bool:
         """Whether repeats are added until claims are decided."""
-        return self.until_decided or self.profile.design == "sequential"
-
-    def repeat_factor(self, loaded: Loaded) -> int:
-        """How many times a spec's repeats a cell may get: 1 in the fixed design."""
-        return self.scale(loaded).repeat_factor if self.is_sequential else 1
-
-    def scale(self, loaded: Loaded) -> Scaled:
-        """A spec under the chosen profile."""
-        scaled = scale(loaded.spec, self.profile_name, self.profile)
-        return scaled if self.max_repeats is None else replace(scaled, max_repeats=self.max_repeats)
-
-    def command(self, verb: str, loaded: Loaded, *options: str) -> str:
-        """The command line that runs a verb on a spec, as typed in the user's folder. A spec outside of `specs/` is
-        named by its file, from the project's root where it is not in that folder, and without a profile."""
-        path = loaded.raw.files[0]
-        if self.own is not None:
-            here = from_here(path)
-            typed = path_below(self.project.root, path) if here.is_absolute() else str(here)
-            typed = f"./{typed}" if typed.startswith("-") else typed  # which is no option
-            return shlex.join(["harness", verb, *options, typed])
-        return shlex.join(["harness", verb, "--profile", self.profile_name, *options, spec_id(self.project, path)])
+        return self.options.until_decided or self.profile.design == "sequential"
 
     @property
     def resolved_folder(self) -> Path:
@@ -68,20 +59,89 @@ class Context:
             return self.project.root / "flagship" / "resolved"
         return self.project.models / self.profile_name / "resolved"
 
-    def models_file(self, spec_id: str) -> Path:
-        return self.project.models / self.profile_name / f"{spec_id}.parquet"
-
     @property
     def page(self) -> Path:
         """Where the page of the profile lies; an own spec has one for itself."""
         root = self.project.reports / self.profile_name
         return root if self.own is None else root / self.own
 
-    def folder(self, spec_id: str) -> Path:
-        return self.project.reports / self.profile_name / spec_id
+    def resolve(self, loaded: Loaded) -> Run:
+        """A spec as it is run in this context. Raises HarnessError where the profile keeps no epsilon of an arm."""
+        scaled = scale(loaded.spec, self.profile_name, self.profile)
+        if self.options.max_repeats is not None:
+            scaled = replace(scaled, max_repeats=self.options.max_repeats)
+        return Run(self, loaded, scaled)
 
-    def measurements_file(self, spec_id: str) -> Path:
-        return self.folder(spec_id) / "measurements.parquet"
 
-    def verdicts_file(self, spec_id: str) -> Path:
-        return self.folder(spec_id) / "verdicts.json"
+@dataclass(frozen=True)
+class Run:
+    """A spec as it is run: what its files declare, what is left of that under a profile, and where its results lie.
+
+    Commands make it once, at the door (`Context.resolve`); nothing below applies the profile again.
+    """
+
+    context: Context
+    declared: Loaded
+    """The spec as its files say it, with their lines."""
+    scaled: Scaled
+    """The spec under the profile, and in words what the profile took away."""
+
+    @property
+    def spec(self) -> Spec:
+        """The spec under the profile."""
+        return self.scaled.spec
+
+    @property
+    def id(self) -> str:
+        """`paper/figure`, or how a reading and a spec outside of `specs/` are called."""
+        return self.scaled.spec.id
+
+    @property
+    def is_of_theory(self) -> bool:
+        """Whether nothing is measured: there is no experiment, or the run is for claims of theory alone."""
+        return is_of_theory(self.declared)
+
+    @property
+    def repeat_factor(self) -> int:
+        """How many times its spec's repeats a cell may get: 1 in the fixed design."""
+        return self.scaled.repeat_factor if self.context.is_sequential else 1
+
+    def resolve(self, loaded: Loaded) -> Run:
+        """Another spec in the same context: a reading of this one, or this one with other claims."""
+        return self.context.resolve(loaded)
+
+    def for_claims(self, claims: Collection[str]) -> Run:
+        """The same spec, to be run for some of its claims only."""
+        return self.resolve(self.declared.for_claims(claims))
+
+    def of_reading(self, reading: Reading) -> Run:
+        """The same spec where the paper's silence is read differently."""
+        return self.resolve(replace(self.declared, spec=reading.spec, raw=reading.raw))
+
+    def command(self, verb: str, *options: str) -> str:
+        """The command line that runs a verb on the spec, as typed in the user's folder. A spec outside of `specs/` is
+        named by its file, from the project's root where it is not in that folder, and without a profile."""
+        project, path = self.context.project, self.declared.raw.files[0]
+        if self.context.own is not None:
+            here = from_here(path)
+            typed = path_below(project.root, path) if here.is_absolute() else str(here)
+            typed = f"./{typed}" if typed.startswith("-") else typed  # which is no option
+            return shlex.join(["harness", verb, *options, typed])
+        return shlex.join(["harness", verb, "--profile", self.context.profile_name, *options, spec_id(project, path)])
+
+    @property
+    def folder(self) -> Path:
+        """Where its tables and verdicts lie."""
+        return self.context.project.reports / self.context.profile_name / self.id
+
+    @property
+    def models_file(self) -> Path:
+        return self.context.project.models / self.context.profile_name / f"{self.id}.parquet"
+
+    @property
+    def measurements_file(self) -> Path:
+        return self.folder / "measurements.parquet"
+
+    @property
+    def verdicts_file(self) -> Path:
+        return self.folder / "verdicts.json"

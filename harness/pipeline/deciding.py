@@ -25,18 +25,15 @@ from harness.execution.table import measurement_table
 from harness.inference import FEWEST
 from harness.metrics import METRICS
 from harness.metrics.metric import source_of
-from harness.pipeline.context import Context
+from harness.pipeline.context import Run
 from harness.pipeline.judging import locate_claim_faults
 from harness.pipeline.tables import Notes, join_notes, read_known_measurements, write_measurements
-from harness.spec.load import Loaded
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.measured import repeats_wanted
 
 
-def run_until_decided(
-    context: Context, loaded: Loaded, plan: Plan, worker_pool: WorkerPool
-) -> tuple[Plan, RunReport, pd.DataFrame]:
+def run_until_decided(run: Run, plan: Plan, worker_pool: WorkerPool) -> tuple[Plan, RunReport, pd.DataFrame]:
     """Compute repeats of a plan's cells, round by round, until each claim is decided or cannot be any more.
 
     `plan` has as many repeats as a cell may get. A first round gives every cell a few, which decide nothing.
@@ -45,17 +42,19 @@ def run_until_decided(
     is judged, workers that have nothing to do begin with what the next one is likely to ask for: it is kept in the
     store, and is in no table unless it is asked for. Returns the cells, how the run went, and their measurements.
     """
-    scaled = context.scale(loaded)
+    scaled = run.scaled
     experiment = scaled.spec.own_experiment
     assert experiment is not None
-    spec_repeats, store, total_report = experiment.repeats, Store(context.project.store), RunReport()
+    spec_repeats, store, total_report = experiment.repeats, Store(run.context.project.store), RunReport()
     metrics = metrics_of_claims(scaled)
-    known, earlier_notes = read_known_measurements(context, loaded, plan)
+    known, earlier_notes = read_known_measurements(run, plan)
     first = max(PILOT, min(RUNS_PER_GROUP, spec_repeats)) if _needs_groups_of_runs(scaled, metrics) else PILOT
     groups = dict.fromkeys(cell.group for cell in plan.cells)
     choosing_repeats = _choosing_repeats(scaled)
     attacked = (
-        _attacked_by_claims(scaled.spec, groups) if loaded.claims is not None else _all_attacked(scaled.spec, groups)
+        _attacked_by_claims(scaled.spec, groups)
+        if run.declared.claims is not None
+        else _all_attacked(scaled.spec, groups)
     )
     repeats = {
         (group, attack): min(spec_repeats, max(first, choosing_repeats.get(group[0], 0))) for group, attack in attacked
@@ -66,7 +65,7 @@ def run_until_decided(
     open_claims = len(scaled.spec.claims)
     for round_number in itertools.count(1):
         round_plan = first_repeats(plan, repeats)
-        label = f"{loaded.spec.id}, round {round_number}, {open_claims} claim{'s' if open_claims != 1 else ''} open"
+        label = f"{run.id}, round {round_number}, {open_claims} claim{'s' if open_claims != 1 else ''} open"
         pieces = pieces_to_run(round_plan, scaled.spec, known, metrics)
         likely_plan = first_repeats(plan, {of: max(n, likely_repeats.get(of, 0)) for of, n in repeats.items()})
         try:
@@ -74,16 +73,17 @@ def run_until_decided(
             read = partial(measurement_table, round_plan, scaled.spec, store, known)
             table, repair = read_with_repair(worker_pool, partial(list, pieces), label, read)
         except (OutOfTime, KeyboardInterrupt):
-            if context.profile.from_tables:  # a clone without this store goes on from the table
+            if run.context.profile.from_tables:  # a clone without this store goes on from the table
                 spent = join_notes(earlier_notes, total_report.join(worker_pool.report))
-                whole = loaded if loaded.claims is None or round_number > 1 else replace(loaded, claims=frozenset())
-                _write_finished(context, whole, round_plan, known, spent)
+                is_first = run.declared.claims is not None and round_number == 1
+                done = replace(run, declared=replace(run.declared, claims=frozenset())) if is_first else run
+                _write_finished(done, round_plan, known, spent)
             raise
         total_report = total_report.join(report).join(repair)
-        notes = join_notes(earlier_notes, total_report) if context.profile.from_tables else earlier_notes
-        write_measurements(context, loaded, round_plan, table, notes)
-        with locate_claim_faults(loaded):
-            needed_repeats = repeats_wanted(scaled, table, cheapest=context.deadline is not None)
+        notes = join_notes(earlier_notes, total_report) if run.context.profile.from_tables else earlier_notes
+        write_measurements(run, round_plan, table, notes)
+        with locate_claim_faults(run):
+            needed_repeats = repeats_wanted(scaled, table, cheapest=run.context.options.deadline is not None)
         before, likely_repeats = dict(repeats), {}
         for cells in needed_repeats.values():
             for cell, target in cells.items():
@@ -94,22 +94,22 @@ def run_until_decided(
         open_claims = len(needed_repeats)
     if requested := curves.requested_curves(round_plan, scaled.spec):
         pieces = curves.pieces_to_draw(curves.missing_curves(requested, earlier_notes.curves))
-        label = f"{loaded.spec.id}, curves"
+        label = f"{run.id}, curves"
         total_report = total_report.join(run_pieces(worker_pool, pieces, label))
         draw = partial(curves.draw_curves, store, requested, earlier_notes.curves)
         points, repair = read_with_repair(worker_pool, partial(list, pieces), label, draw)
         total_report = total_report.join(repair)
-        notes = join_notes(earlier_notes, total_report) if context.profile.from_tables else earlier_notes
+        notes = join_notes(earlier_notes, total_report) if run.context.profile.from_tables else earlier_notes
         notes.curves = points
-        write_measurements(context, loaded, round_plan, table, notes)
+        write_measurements(run, round_plan, table, notes)
     used = f"{len(round_plan.cells)} models, of the fixed design's {len(groups) * spec_repeats}"
-    context.progress.say(f"{loaded.spec.id}: every claim is decided or out of reach; {used}")
+    run.context.progress.say(f"{run.id}: every claim is decided or out of reach; {used}")
     return round_plan, total_report, table
 
 
-def _write_finished(context: Context, loaded: Loaded, round_plan: Plan, known: MeasurementCache, notes: Notes) -> None:
+def _write_finished(run: Run, round_plan: Plan, known: MeasurementCache, notes: Notes) -> None:
     """Write the measurements of a round that was stopped: of each cell the repeats that are finished."""
-    store, spec = Store(context.project.store), context.scale(loaded).spec
+    store, spec = Store(run.context.project.store), run.spec
     while True:
         finished = known_repeats(round_plan, known, store)
         repeats = {(group, a): min(n, finished[group, ""]) for (group, a), n in finished.items()}
@@ -119,10 +119,10 @@ def _write_finished(context: Context, loaded: Loaded, round_plan: Plan, known: M
         try:
             table = measurement_table(plan, spec, store, known, unfinished=True)
         except MissingResults as missing:
-            if not discard_damaged(store, missing.faults, context.progress):
+            if not discard_damaged(store, missing.faults, run.context.progress):
                 raise
         else:
-            write_measurements(context, loaded, plan, table, notes)
+            write_measurements(run, plan, table, notes)
             return
 
 
@@ -132,14 +132,14 @@ def metrics_of_claims(scaled: Scaled) -> set[str]:
     return {source_of(m) for part in parts for o in part.operands() for m in o.metrics}
 
 
-def restrict_to_claims(context: Context, loaded: Loaded, plan: Plan) -> Plan:
+def restrict_to_claims(run: Run, plan: Plan) -> Plan:
     """The part of a plan that a run may compute: where it adds repeats until some claims are decided, the cells and
     attacks that these need."""
-    if loaded.claims is None or not context.is_sequential:
+    if run.declared.claims is None or not run.context.is_sequential:
         return plan
     groups = dict.fromkeys(cell.group for cell in plan.cells)
     repeats = 1 + max((cell.repeat for cell in plan.cells), default=0)
-    return first_repeats(plan, dict.fromkeys(_attacked_by_claims(context.scale(loaded).spec, groups), repeats))
+    return first_repeats(plan, dict.fromkeys(_attacked_by_claims(run.spec, groups), repeats))
 
 
 def _all_attacked(spec: Spec, groups: Iterable[Cell]) -> list[Attacked]:

@@ -22,19 +22,17 @@ from harness.data.datasets.csv_table import CsvTable
 from harness.escaping import visible_json
 from harness.experiment.results import ResultsFile
 from harness.pipeline.compute import datasets
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Run
 from harness.pipeline.results import results_file
-from harness.spec.load import Loaded
 from harness.spec.plugin_packages import REQUIREMENTS
-from harness.spec.selection import is_of_theory
 
 PLAIN = re.compile(r"[\w./${}-]+")
 """Paths that YAML may read as they are."""
 
 
-def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
+def pipeline_text(context: Context, specs: Sequence[Run]) -> str:
     """`dvc.yaml`, for the specs of the profile."""
-    used = [d for one in specs for d in datasets(one, context)]
+    used = [d for one in specs for d in datasets(one)]
     fetched = sorted({d.name for d in used if isinstance(d, TableDataset) and not isinstance(d, CsvTable)})
     return _render(
         "dvc.yaml.in",
@@ -46,7 +44,7 @@ def pipeline_text(context: Context, specs: Sequence[Loaded]) -> str:
     )
 
 
-def flagship_text(context: Context, specs: Sequence[Loaded]) -> str:
+def flagship_text(context: Context, specs: Sequence[Run]) -> str:
     """`flagship/dvc.yaml`: the flagship, whose tables and resolved specs are in git; a stage for each spec, since some
     take hours."""
     return _render(
@@ -58,7 +56,7 @@ def flagship_text(context: Context, specs: Sequence[Loaded]) -> str:
     )
 
 
-def _render(template: str, context: Context, specs: Sequence[Loaded], **given: object) -> str:
+def _render(template: str, context: Context, specs: Sequence[Run], **given: object) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("harness.pipeline"),
         trim_blocks=True,
@@ -68,8 +66,8 @@ def _render(template: str, context: Context, specs: Sequence[Loaded], **given: o
     )
     environment.filters |= {"each": _list_items, "each_uncached": _list_uncached, "lines": _lines, "words": shlex.join}
     environment.filters |= {"scalar": _scalar, "listed": _flow_items}
-    measured = [one.spec.id for one in specs if not is_of_theory(one)]
-    theory = [one.spec.id for one in specs if is_of_theory(one)]
+    measured = [one.id for one in specs if not one.is_of_theory]
+    theory = [one.id for one in specs if one.is_of_theory]
     papers = dict.fromkeys(one.split("/")[0] for one in (*measured, *theory))
     docs = ["docs"] if (context.project.root / "docs").is_dir() else []
     return environment.get_template(template).render(
@@ -90,9 +88,9 @@ def _paths_of_code(root: Path, folder: str) -> list[str]:
     return [REQUIREMENTS] if (root / REQUIREMENTS).is_file() else []
 
 
-def _own_tables(context: Context, specs: Sequence[Loaded]) -> list[str]:
+def _own_tables(context: Context, specs: Sequence[Run]) -> list[str]:
     """Paths of one's own tables."""
-    tables = {d.path for one in specs for d in datasets(one, context) if isinstance(d, CsvTable)}
+    tables = {d.path for one in specs for d in datasets(one) if isinstance(d, CsvTable)}
     return sorted(tables | {_path_of_results(context, one.spec.results) for one in specs if one.spec.results})
 
 

@@ -19,12 +19,12 @@ from harness.files import write_text
 from harness.hashing import canonical_json
 from harness.identity import experiment_name
 from harness.metrics.metric import source_of
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Run
 from harness.pipeline.parallel import Task, compute_side_by_side
 from harness.pipeline.results import results_file, results_table, write_results
 from harness.spec.claim import Claim
 from harness.spec.document import locate
-from harness.spec.load import Loaded, spec_id
+from harness.spec.load import spec_id
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, load_params
 from harness.spec.readings import Reading, SentenceReading, readings
@@ -44,10 +44,10 @@ CLAIMS = "claims"
 """What a reading's table remembers: the claims that it was run for; without it, all."""
 
 
-def baseline_means(context: Context, loaded: Loaded) -> dict[str, float]:
+def baseline_means(run: Run) -> dict[str, float]:
     """Means over repeats of the metrics that a baseline compares within a tolerance, to six digits, by arm, attack,
     metric and place."""
-    table, _ = measurements(context, loaded) if loaded.spec.experiment is not None else (None, "")
+    table, _ = measurements(run) if run.spec.experiment is not None else (None, "")
     if table is None:
         return {}
     by = ["arm", "attack", "metric", "epsilon", *(name for name in table.columns if name not in COLUMNS)]
@@ -61,37 +61,37 @@ def experiment_digest(scaled: Scaled) -> str:
     return experiment_name(content(scaled))
 
 
-def measured_file(context: Context, loaded: Loaded) -> Path:
+def measured_file(run: Run) -> Path:
     """The file whose bytes a spec's verdicts follow from: its table of measurements, or its results from elsewhere."""
-    results = loaded.spec.results
-    return context.measurements_file(loaded.spec.id) if results is None else results_file(results)
+    results = run.spec.results
+    return run.measurements_file if results is None else results_file(results)
 
 
-def measurements(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
+def measurements(run: Run) -> tuple[pd.DataFrame | None, str]:
     """A spec's measurements, or None and the reason why there are none. Raises HarnessError for a damaged table.
 
     Results from elsewhere are always read from their own file.
     """
-    path = context.measurements_file(loaded.spec.id)
-    if loaded.spec.results is not None:
-        return results_table(context.scale(loaded)), ""
+    path = run.measurements_file
+    if run.spec.results is not None:
+        return results_table(run.scaled), ""
     if not path.is_file():
-        where, command = path.relative_to(context.project.root), _command_to_measure(context, loaded)
+        where, command = path.relative_to(run.context.project.root), _command_to_measure(run)
         return None, f"no measurements at {where}; run `{command}`"
     raw = read_table(path)
     if REASON in raw.columns:
         return None, str(raw[REASON].iloc[0])
     table = read_measurements(path, raw)
-    if not _matches_experiment(table, context.scale(loaded)):
-        again = _command_to_measure(context, loaded)
+    if not _matches_experiment(table, run.scaled):
+        again = _command_to_measure(run)
         return None, f"the measurements are of another version of the experiment; run `{again}`"
     return table, ""
 
 
-def _command_to_measure(context: Context, loaded: Loaded) -> str:
+def _command_to_measure(run: Run) -> str:
     """The command line that measures a spec, or a reading of it."""
-    is_reading = loaded.spec.id != spec_id(context.project, loaded.raw.files[0])
-    return context.command("alternatives" if is_reading else "run", loaded)
+    is_reading = run.id != spec_id(run.context.project, run.declared.raw.files[0])
+    return run.command("alternatives" if is_reading else "run")
 
 
 def _matches_experiment(table: pd.DataFrame, scaled: Scaled) -> bool:
@@ -110,50 +110,48 @@ def _matches_experiment(table: pd.DataFrame, scaled: Scaled) -> bool:
     return bool(measured) and all(same)
 
 
-def judge_all(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
+def judge_all(context: Context, runs: Sequence[Run]) -> list[list[Verdict]]:
     """Judge each spec by `judge`, on several cores. Groups of claims that share no table are judged side by side."""
     pieces = [
-        Task(judge, (context, one, some), one.spec.id, _judging_cost(context, one, some))
-        for one in loaded
-        for some in independent_claims(one.spec)
+        Task(judge, (one, some), one.id, _judging_cost(one, some))
+        for one in runs
+        for some in independent_claims(one.declared.spec)
     ]
-    by_spec: dict[str, list[Verdict]] = {one.spec.id: [] for one in loaded}
+    by_spec: dict[str, list[Verdict]] = {one.id: [] for one in runs}
     for piece, verdicts in zip(pieces, compute_side_by_side(pieces, context, "judging"), strict=True):
         by_spec[piece.name] += verdicts
-    places = {f"{one.spec.id}#{claim.id}": n for one in loaded for n, claim in enumerate(one.spec.claims)}
-    return [sorted(by_spec[one.spec.id], key=lambda v: places[v.id]) for one in loaded]
+    places = {f"{one.id}#{claim.id}": n for one in runs for n, claim in enumerate(one.spec.claims)}
+    return [sorted(by_spec[one.id], key=lambda v: places[v.id]) for one in runs]
 
 
-def _judging_cost(context: Context, loaded: Loaded, claims: Collection[str]) -> float:
+def _judging_cost(run: Run, claims: Collection[str]) -> float:
     """Estimated time to judge some claims of a spec, in units of one proof: all claims on measurements take as long as
     there are measurements."""
-    proofs = sum(len(claim.theory) for claim in loaded.spec.claims if claim.id in claims)
-    path = context.measurements_file(loaded.spec.id)
+    proofs = sum(len(claim.theory) for claim in run.spec.claims if claim.id in claims)
+    path = run.measurements_file
     return proofs + (path.stat().st_size / BYTES_A_PROOF if path.is_file() else 0.0)
 
 
-def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = None) -> list[Verdict]:
+def judge(run: Run, claims: Collection[str] | None = None) -> list[Verdict]:
     """Judge all claims of a spec, or some, and publish their verdicts.
 
     Reads the measurements of the spec and of those of its readings that were run; a verdict follows from all of them.
     """
-    scaled, spec = context.scale(loaded), loaded.spec
-    declared = {claim.id: claim for claim in spec.claims}
+    declared = {claim.id: claim for claim in run.spec.claims}
     parts_of = {
-        claim.id: [] if claim.theory else scaled.spec.parts(claim)
-        for claim in spec.claims
+        claim.id: [] if claim.theory else run.spec.parts(claim)
+        for claim in run.spec.claims
         if claims is None or claim.id in claims
     }
-    measured = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
-    as_declared = _judge_as_declared(context, loaded, claims, measured=measured)
+    measured = measurements(run) if run.spec.experiment is not None else (None, "")
+    as_declared = _judge_as_declared(run, claims, measured=measured)
     violated = {verdict.id.split("#")[1] for verdict in as_declared if verdict.verdict == "violated"}
     judged_readings = []
-    for reading, variant in other_readings(context, loaded):
-        concerned = {name for name, parts in parts_of.items() if reading_matters(reading, parts, spec)}
-        by_claim = _verdicts_of_reading(context, variant, concerned, concerned & violated)
+    for reading, variant in other_readings(run):
+        concerned = {c for c, parts in parts_of.items() if reading_matters(reading, parts, run.declared.spec)}
+        by_claim = _verdicts_of_reading(variant, concerned, concerned & violated)
         judged_readings.append((reading, concerned, by_claim))
-    verdicts = []
-    seconds = _seconds_a_model(scaled.spec, measured[0])
+    verdicts, seconds = [], _seconds_a_model(run.spec, measured[0])
     for verdict in as_declared:
         claim = declared[verdict.id.split("#")[1]]
         readings_of_claim: list[tuple[Reading | SentenceReading, Verdict | None]] = [
@@ -162,12 +160,12 @@ def judge(context: Context, loaded: Loaded, claims: Collection[str] | None = Non
             if claim.id in concerned
         ]
         for name, other in claim.other_readings():
-            variant = replace(loaded, spec=spec.with_values(claims=(other,), figure=()))
+            variant = run.resolve(run.declared.with_claims((other,)))
             readings_of_claim += [
                 (SentenceReading(name), one)
-                for one in _judge_as_declared(context, variant, None, reading=True, measured=measured)
+                for one in _judge_as_declared(variant, None, reading=True, measured=measured)
             ]
-        verdicts.append(publish(verdict, claim, scaled, readings_of_claim, seconds))
+        verdicts.append(publish(verdict, claim, run.scaled, readings_of_claim, seconds))
     return verdicts
 
 
@@ -177,20 +175,20 @@ def _seconds_a_model(spec: Spec, table: pd.DataFrame | None) -> float | None:
     return None if experiment is None or table is None else seconds_a_model(table, experiment.coordinates)
 
 
-def _verdicts_of_reading(
-    context: Context, variant: Loaded, claims: Collection[str], violated: Collection[str]
-) -> dict[str, Verdict] | None:
+def _verdicts_of_reading(variant: Run, claims: Collection[str], violated: Collection[str]) -> dict[str, Verdict] | None:
     """The verdicts in a reading, by claim; None where the reading was not run.
 
     A reading that this profile did not run is judged from the tables of the profile that `readings_of` names, for those
     claims that are `violated` as declared: only they wait for it.
     """
-    if not context.measurements_file(variant.spec.id).is_file():
-        elsewhere = _context_of_readings(context)
-        if elsewhere is None or not violated or not elsewhere.measurements_file(variant.spec.id).is_file():
+    if not variant.measurements_file.is_file():
+        elsewhere = _context_of_readings(variant.context)
+        if elsewhere is None or not violated:
             return None
-        context, claims = elsewhere, violated
-    return {verdict.id.split("#")[1]: verdict for verdict in _judge_as_declared(context, variant, claims, reading=True)}
+        variant, claims = elsewhere.resolve(variant.declared), violated
+        if not variant.measurements_file.is_file():
+            return None
+    return {verdict.id.split("#")[1]: verdict for verdict in _judge_as_declared(variant, claims, reading=True)}
 
 
 def _context_of_readings(context: Context) -> Context | None:
@@ -198,60 +196,61 @@ def _context_of_readings(context: Context) -> Context | None:
     name = context.profile.readings_of
     if name is None:
         return None
-    return replace(context, profile_name=name, profile=load_params(context.project).profiles[name], max_repeats=None)
+    profile, options = load_params(context.project).profiles[name], replace(context.options, max_repeats=None)
+    return replace(context, profile_name=name, profile=profile, options=options)
 
 
-def other_readings(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
+def other_readings(run: Run) -> list[tuple[Reading, Run]]:
     """The readings of a spec whose experiment or attacks, under the profile, are not those of the spec itself."""
-    own = experiment_digest(context.scale(loaded))
-    variants = [(r, replace(loaded, spec=r.spec, raw=r.raw)) for r in readings(loaded.spec, loaded.raw)]
-    if loaded.claims is not None:
-        variants = [(r, v.for_claims(loaded.claims)) for r, v in variants]
-    return [(r, v) for r, v in variants if experiment_digest(context.scale(v)) != own]
+    own = experiment_digest(run.scaled)
+    variants = [(r, run.of_reading(r)) for r in readings(run.declared.spec, run.declared.raw)]
+    if (claims := run.declared.claims) is not None:
+        variants = [(r, v.for_claims(claims)) for r, v in variants]
+    return [(r, v) for r, v in variants if experiment_digest(v.scaled) != own]
 
 
-def readings_needed(context: Context, loaded: Loaded) -> list[tuple[Reading, Loaded]]:
+def readings_needed(run: Run) -> list[tuple[Reading, Run]]:
     """The readings that have to be run before a claim that is violated as declared may be called so.
 
     Readings that were not run come first, since one that says otherwise is enough to leave a claim open. Each is
     restricted to the claims that need it and those that it was run for before; a reading that was run for all claims
     stays unrestricted.
     """
-    spec = context.scale(loaded).spec
-    violated = {v.id.split("#")[1] for v in _judge_as_declared(context, loaded, None) if v.verdict == "violated"}
+    spec = run.spec
+    violated = {v.id.split("#")[1] for v in _judge_as_declared(run, None) if v.verdict == "violated"}
     waiting = {claim.id: spec.parts(claim) for claim in spec.claims if claim.id in violated and not claim.theory}
     needed = []
-    for reading, variant in other_readings(context, loaded):
+    for reading, variant in other_readings(run):
         ids = {
             name
             for name, parts in waiting.items()
             if reading_matters(reading, parts, spec) and not is_about_counts(parts)
         }
         if ids:
-            path = context.measurements_file(variant.spec.id)
+            path = variant.measurements_file
             before = read_table(path).attrs.get(CLAIMS) if path.is_file() else ()
-            needed.append((reading, variant if before is None else variant.for_claims({*ids, *before})))
-    return sorted(needed, key=lambda one: context.measurements_file(one[1].spec.id).is_file())
+            restricted = variant if before is None else variant.for_claims({*ids, *before})
+            needed.append((reading, restricted))
+    return sorted(needed, key=lambda one: one[1].measurements_file.is_file())
 
 
-def index_readings(context: Context, loaded: Loaded) -> None:
+def index_readings(run: Run) -> None:
     """Write `readings/index.json`: every reading of a spec with its folder and the claims that it was run for.
 
     The claims are "all", a list, or null where the reading was not run. The file is the output of the stage that runs
     readings, also where it has none to run.
     """
     rows = []
-    for reading, variant in other_readings(context, loaded):
-        path = context.measurements_file(variant.spec.id)
+    for reading, variant in other_readings(run):
+        path = variant.measurements_file
         claims = read_table(path).attrs.get(CLAIMS, "all") if path.is_file() else None
         rows.append({"reading": reading.text, "folder": path.parent.name, "claims": claims})
     text = json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False)
-    write_text(context.folder(loaded.spec.id) / "readings" / "index.json", text + "\n")
+    write_text(run.folder / "readings" / "index.json", text + "\n")
 
 
 def _judge_as_declared(
-    context: Context,
-    loaded: Loaded,
+    run: Run,
     claims: Collection[str] | None,
     reading: bool = False,
     measured: tuple[pd.DataFrame | None, str] | None = None,
@@ -261,9 +260,9 @@ def _judge_as_declared(
 
     `measured`: its `measurements`, where they were read before.
     """
-    scaled = context.scale(loaded)
+    scaled = run.scaled
     if measured is None:
-        measured = measurements(context, loaded) if scaled.spec.experiment is not None else (None, "")
+        measured = measurements(run) if scaled.spec.experiment is not None else (None, "")
     table, why_not = measured
     if reading and table is not None:
         metrics = set(table["metric"].unique())
@@ -272,8 +271,8 @@ def _judge_as_declared(
             for claim in scaled.spec.claims
             if (claims is None or claim.id in claims) and _is_measured_for(table, metrics, claim, scaled.spec)
         ]
-    with locate_claim_faults(loaded):
-        return judge_spec(scaled, loaded.sha256, table, why_not, only=claims, reading=reading)
+    with locate_claim_faults(run):
+        return judge_spec(scaled, run.declared.sha256, table, why_not, only=claims, reading=reading)
 
 
 def _is_measured_for(table: pd.DataFrame, metrics: Collection[str], claim: Claim, spec: Spec) -> bool:
@@ -286,65 +285,66 @@ def _is_measured_for(table: pd.DataFrame, metrics: Collection[str], claim: Claim
 
 
 @contextlib.contextmanager
-def locate_claim_faults(loaded: Loaded) -> Iterator[None]:
+def locate_claim_faults(run: Run) -> Iterator[None]:
     """Context manager: turn a ClaimError into a HarnessError with file, line and field of the claim."""
     try:
         yield
     except ClaimError as error:
         keys = ("claims", error.index, "expect")
-        where = f"{locate(loaded.document, keys)}: claims.{error.index}.expect"
+        where = f"{locate(run.declared.document, keys)}: claims.{error.index}.expect"
         raise HarnessError(f"{where}: {error}") from None
 
 
-def write_verdicts(context: Context, loaded: Loaded) -> list[Verdict]:
+def write_verdicts(run: Run) -> list[Verdict]:
     """Judge a spec's claims and write its verdicts."""
-    return write_all_verdicts(context, [loaded])[0]
+    return write_all_verdicts(run.context, [run])[0]
 
 
-def write_all_verdicts(context: Context, loaded: Sequence[Loaded]) -> list[list[Verdict]]:
+def write_all_verdicts(context: Context, runs: Sequence[Run]) -> list[list[Verdict]]:
     """Judge the claims of each spec and write its verdicts, on as many cores as there are."""
-    judged = judge_all(context, loaded)
-    for one, verdicts in zip(loaded, judged, strict=True):
+    judged = judge_all(context, runs)
+    for one, verdicts in zip(runs, judged, strict=True):
         if one.spec.results is not None:
-            write_results(context.scale(one), context.measurements_file(one.spec.id))
-        _write_file(context, one, verdicts)
+            write_results(one.scaled, one.measurements_file)
+        _write_file(one, verdicts)
     return judged
 
 
-def _write_file(context: Context, loaded: Loaded, verdicts: list[Verdict]) -> None:
-    file = VerdictFile(profile=context.profile_name, alpha=loaded.spec.level, verdicts=tuple(verdicts))
-    write_text(context.verdicts_file(loaded.spec.id), dump(file))
+def _write_file(run: Run, verdicts: list[Verdict]) -> None:
+    file = VerdictFile(profile=run.context.profile_name, alpha=run.spec.level, verdicts=tuple(verdicts))
+    write_text(run.verdicts_file, dump(file))
 
 
-def has_verdicts(context: Context, loaded: Loaded) -> bool:
+def has_verdicts(run: Run) -> bool:
     """Whether a spec was judged under the profile."""
-    return context.verdicts_file(loaded.spec.id).is_file()
+    return run.verdicts_file.is_file()
 
 
-def read_verdicts(context: Context, loaded: Loaded) -> VerdictFile:
+def read_verdicts(run: Run) -> VerdictFile:
     """Read the verdicts on a spec's claims, without those on claims that the spec no longer has.
 
     Raises HarnessError where the file is missing or malformed.
     """
-    path = context.verdicts_file(loaded.spec.id)
-    declared = {f"{loaded.spec.id}#{claim.id}" for claim in loaded.spec.claims}
+    path = run.verdicts_file
+    declared = {f"{run.id}#{claim.id}" for claim in run.spec.claims}
     try:
         file = VerdictFile.model_validate_json(read_text(path))
         kept = tuple(v for v in file.verdicts if v.id in declared)
         return file.model_copy(update={"verdicts": kept})
     except FileNotFoundError:
-        raise HarnessError(f"{path}: no verdicts; run `{context.command('judge', loaded)}` first") from None
+        raise HarnessError(f"{path}: no verdicts; run `{run.command('judge')}` first") from None
     except ValidationError as error:
-        again = context.command("judge", loaded)
+        again = run.command("judge")
         raise HarnessError(f"{path}: not a verdict file: {first_fault(error)}; `{again}` writes it anew") from None
     except (ValueError, OSError) as error:
         raise HarnessError(f"{path}: not a verdict file: {error}; delete it") from None
 
 
-def read_verdict(context: Context, loaded: Loaded, claim: str) -> Verdict:
+def read_verdict(run: Run, claim: str) -> Verdict:
     """The verdict on a claim, named as in its spec. Raises HarnessError where there is none."""
-    every = {v.id.partition("#")[2]: v for v in read_verdicts(context, loaded).verdicts}
+    every = {v.id.partition("#")[2]: v for v in read_verdicts(run).verdicts}
     if claim not in every:
-        whose = "it has" if loaded.claims is None else f"of those that {context.profile_name!r} decides it has"
-        raise HarnessError(f"{loaded.spec.id}: no claim {claim!r}; {whose} {', '.join(every) or 'none that is judged'}")
+        profile = run.context.profile_name
+        whose = "it has" if run.declared.claims is None else f"of those that {profile!r} decides it has"
+        raise HarnessError(f"{run.id}: no claim {claim!r}; {whose} {', '.join(every) or 'none that is judged'}")
     return every[claim]

@@ -17,9 +17,8 @@ from harness.execution.reuse import MeasurementCache, work_of
 from harness.execution.table import axes_of, read_table, write_parquet
 from harness.files import atomic_path
 from harness.hashing import canonical_json
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Run
 from harness.pipeline.judging import CLAIMS, REASON, experiment_digest
-from harness.spec.load import Loaded
 from harness.spec.resolve import content
 from harness.verdicts.check import hardware
 
@@ -48,7 +47,7 @@ def join_notes(earlier: Notes, report: RunReport) -> Notes:
     return Notes(earlier.commits, spent, earlier.curves)
 
 
-def read_known_measurements(context: Context, loaded: Loaded, plan: Plan) -> tuple[MeasurementCache, Notes]:
+def read_known_measurements(run: Run, plan: Plan) -> tuple[MeasurementCache, Notes]:
     """What tables hold of a plan's work, and the notes of the spec's own table; nothing unless the profile reads
     tables.
 
@@ -57,12 +56,12 @@ def read_known_measurements(context: Context, loaded: Loaded, plan: Plan) -> tup
     is taken.
     """
     known, notes = MeasurementCache(), Notes()
-    if not context.profile.from_tables:
+    if not run.context.profile.from_tables:
         return known, notes
-    own, reports = context.measurements_file(loaded.spec.id), context.project.reports
-    of_spec = [own, *sorted(reports.glob(f"*/{loaded.spec.id}/measurements.parquet"))]
-    of_paper = sorted(reports.glob(f"{own.relative_to(reports).parts[0]}/{loaded.spec.paper}/*/measurements.parquet"))
-    wanted = work_of(plan, context.scale(loaded).spec)
+    own, reports = run.measurements_file, run.context.project.reports
+    of_spec = [own, *sorted(reports.glob(f"*/{run.id}/measurements.parquet"))]
+    of_paper = sorted(reports.glob(f"{own.relative_to(reports).parts[0]}/{run.spec.paper}/*/measurements.parquet"))
+    wanted = work_of(plan, run.spec)
     for path in dict.fromkeys([*of_spec, *of_paper]):
         if not path.is_file():
             continue
@@ -76,22 +75,22 @@ def read_known_measurements(context: Context, loaded: Loaded, plan: Plan) -> tup
     return known, notes
 
 
-def write_measurements(context: Context, loaded: Loaded, plan: Plan, table: pd.DataFrame, notes: Notes) -> None:
+def write_measurements(run: Run, plan: Plan, table: pd.DataFrame, notes: Notes) -> None:
     """Write a spec's table of measurements. Its metadata name the data, the machine and the code that measured."""
-    scaled = context.scale(loaded)
+    scaled = run.scaled
     table.attrs = {
         "data_sha256": plan.data_sha256,
         "hardware": hardware(),
         "experiment_sha256": experiment_digest(scaled),
         "experiment": canonical_json(content(scaled)),
-        "design": "sequential" if context.is_sequential else "fixed",
-        **({"commits": _commits(context, table, notes)} if context.profile.from_tables else {}),
-        **({} if context.profile.from_tables else {PREPARED: [one.in_json() for one in plan.preparations]}),
-        **({CLAIMS: sorted(loaded.claims)} if loaded.claims is not None else {}),
+        "design": "sequential" if run.context.is_sequential else "fixed",
+        **({"commits": _commits(run.context, table, notes)} if run.context.profile.from_tables else {}),
+        **({} if run.context.profile.from_tables else {PREPARED: [one.in_json() for one in plan.preparations]}),
+        **({CLAIMS: sorted(run.declared.claims)} if run.declared.claims is not None else {}),
         **({"core_seconds": notes.core_seconds} if notes.core_seconds else {}),
         **({curves.ATTRIBUTE: notes.curves} if notes.curves else {}),
     }
-    write_parquet(table, context.measurements_file(loaded.spec.id))
+    write_parquet(table, run.measurements_file)
 
 
 def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, str]:
@@ -101,32 +100,32 @@ def _commits(context: Context, table: pd.DataFrame, notes: Notes) -> dict[str, s
     return {code: notes.commits.get(code, now) for code in sorted(set(table["code"]))}
 
 
-def count_models(context: Context, loaded: Loaded) -> int:
+def count_models(run: Run) -> int:
     """The number of models that a spec's table of measurements is of, or its index of models where there is no table.
 
     Models that its attacks train for themselves (shadow models) are not among them.
     """
-    for path in (context.measurements_file(loaded.spec.id), context.models_file(loaded.spec.id)):
+    for path in (run.measurements_file, run.models_file):
         if path.is_file() and REASON not in (table := read_table(path)):
-            own = loaded.spec.own_experiment
+            own = run.spec.own_experiment
             return 0 if own is None else len(table.drop_duplicates(["arm", *own.coordinates, "repeat"]))
     return 0
 
 
-def write_plot(context: Context, loaded: Loaded) -> bool:
+def write_plot(run: Run) -> bool:
     """Write `advantage.csv` from a spec's table. Returns False where there is no table."""
-    path = context.measurements_file(loaded.spec.id)
+    path = run.measurements_file
     if not path.is_file():
         return False
     table = read_table(path)
-    write_curves(context, loaded.spec.id, None if REASON in table else table, axes_of(context.scale(loaded).spec))
+    write_curves(run, None if REASON in table else table)
     return True
 
 
-def write_curves(context: Context, spec_id: str, table: pd.DataFrame | None, axes: Sequence[str] = ()) -> None:
+def write_curves(run: Run, table: pd.DataFrame | None) -> None:
     """Write `advantage.csv` of a table, atomically; empty where `table` is None."""
-    frame = advantages(table, axes)
-    with atomic_path(context.folder(spec_id) / "advantage.csv") as temporary:
+    frame = advantages(table, axes_of(run.spec))
+    with atomic_path(run.folder / "advantage.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
 
 

@@ -12,7 +12,7 @@ from harness import tracking
 from harness.bounds import read_text
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Run
 from harness.pipeline.judging import has_verdicts, read_verdicts
 from harness.pipeline.parallel import Shared, Task, compute_side_by_side
 from harness.report.citations import read_citations
@@ -22,13 +22,12 @@ from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
 from harness.report.findings import FINDINGS, Picture, read_findings
 from harness.report.forms import FILE, read_forms
-from harness.report.gather import Section, counterexample, gather, judged_specs, read_measured, timings
+from harness.report.gather import Section, counterexample, gather, judged_runs, read_measured, timings
 from harness.report.own_run import committed_verdicts, gather_own_run
 from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
 from harness.report.site import common_pages, manual_pages, paper_pages, write_site
 from harness.report.summary import catalogue_sentence, markdown
-from harness.spec.load import Loaded
 from harness.spec.model import ALPHA, Spec
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
@@ -41,7 +40,7 @@ Pictures = Mapping[str, Drawing]
 """By finding."""
 
 
-def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
+def build(context: Context, specs: Sequence[Run]) -> VerdictFile:
     """Write the report of a profile from the verdicts that `judge` wrote. Returns all verdicts."""
     sections, pictures = _draw_sections(context, specs)
     verdicts = tuple(v for s in sections for v in s.verdicts)
@@ -53,27 +52,25 @@ def build(context: Context, specs: Sequence[Loaded]) -> VerdictFile:
     records = claim_records(verdicts, {s.spec.id: s.spec for s in sections})
     write_text(root / "summary.md", markdown(context.profile_name, sections, records))
     write_beside(root, verdicts, records)
-    _write_run(context, judged_specs(context, specs))
+    _write_run(context, judged_runs(specs))
     _write_site(context, specs, sections, pictures)
     return everything
 
 
-def build_site(context: Context, specs: Sequence[Loaded], root: Path | None = None) -> Path:
+def build_site(context: Context, specs: Sequence[Run], root: Path | None = None) -> Path:
     """Write the site from the verdicts that are there, to `root` or to its own place. Returns its front page."""
     return _write_site(context, specs, *_draw_sections(context, specs), root)
 
 
-def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Section], Pictures]:
+def _draw_sections(context: Context, specs: Sequence[Run]) -> tuple[list[Section], Pictures]:
     """The sections of all judged specs, with verdicts corrected for all claims of the profile; and the pictures of
     findings."""
-    judged = judged_specs(context, specs)
-    by_id = {one.spec.id: one for one in judged}
+    judged = judged_runs(specs)
+    by_id = {one.id: one for one in judged}
     with_picture = {f.id: f.picture for f in read_findings(context.project.specs / FINDINGS) if f.picture is not None}
     of_cards = [(name, by_id[p.of_spec], p) for name, p in with_picture.items() if p.of_spec in by_id]
-    pieces: list[Task[Section | Drawing | None]] = [
-        Task(gather, (context, one), one.spec.id, _size(context, one)) for one in judged
-    ]
-    pieces += [Task(draw_card, (context, one, picture), name, 1) for name, one, picture in of_cards]
+    pieces: list[Task[Section | Drawing | None]] = [Task(gather, (one,), one.id, _size(one)) for one in judged]
+    pieces += [Task(draw_card, (one, picture), name, 1) for name, one, picture in of_cards]
     drawn = compute_side_by_side(pieces, context, "drawing")
     sections = [one for one in drawn if isinstance(one, Section)]
     cards = zip(of_cards, drawn[len(judged) :], strict=True)
@@ -82,24 +79,24 @@ def _draw_sections(context: Context, specs: Sequence[Loaded]) -> tuple[list[Sect
     return [replace(s, verdicts=tuple(corrected[v.id] for v in s.verdicts)) for s in sections], pictures
 
 
-def _size(context: Context, loaded: Loaded) -> int:
+def _size(run: Run) -> int:
     """Estimated effort of drawing a spec: the size in bytes of its table."""
-    file = context.measurements_file(loaded.spec.id)
-    return file.stat().st_size if file.is_file() else len(loaded.spec.claims)
+    file = run.measurements_file
+    return file.stat().st_size if file.is_file() else len(run.spec.claims)
 
 
-def draw_card(context: Context, loaded: Loaded, picture: Picture) -> Drawing | None:
+def draw_card(run: Run, picture: Picture) -> Drawing | None:
     """The small figure of a finding; None where it has no measurements, or where the claim is not refuted."""
-    spec = context.scale(loaded).spec
+    spec = run.spec
     if picture.counterexample is not None:
-        judged = read_verdicts(context, loaded).verdicts
+        judged = read_verdicts(run).verdicts
         return next((counterexample(v, spec, small=True) for v in judged if v.id == picture.counterexample), None)
-    table, _ = read_measured(context, loaded)
+    table, _ = read_measured(run)
     return None if table is None or picture.panel is None else draw_picture(spec, table, picture.panel, picture)
 
 
 def _write_site(
-    context: Context, specs: Sequence[Loaded], sections: list[Section], pictures: Pictures, root: Path | None = None
+    context: Context, specs: Sequence[Run], sections: list[Section], pictures: Pictures, root: Path | None = None
 ) -> Path:
     site = site_of(context, specs, sections, pictures)
     verdicts = site.verdicts
@@ -116,9 +113,9 @@ def _write_site(
     return root / "index.html"
 
 
-def site_of(context: Context, specs: Sequence[Loaded], sections: list[Section], pictures: Pictures) -> Site:
+def site_of(context: Context, specs: Sequence[Run], sections: list[Section], pictures: Pictures) -> Site:
     """What the site of a profile shows. `sections` are those of the judged `specs`."""
-    absent = [loaded for loaded in specs if not has_verdicts(context, loaded)]
+    absent = [run for run in specs if not has_verdicts(run)]
     verdicts = [v for s in sections for v in s.verdicts]
     findings, _ = chosen_findings(read_findings(context.project.specs / FINDINGS), sections, verdicts)
     site = Site(
@@ -132,14 +129,14 @@ def site_of(context: Context, specs: Sequence[Loaded], sections: list[Section], 
         flagship=_flagship(context),
         docs=context.project.root / "docs",
         tables=context.page,
-        forms=read_forms(context.project.specs / FILE, specs),
+        forms=read_forms(context.project.specs / FILE, [run.declared for run in specs]),
         about=provenance(context.project.root, sections, verdicts),
-        not_yet=tuple(loaded.spec.id for loaded in absent),
+        not_yet=tuple(run.id for run in absent),
     )
     flagship = flagship_context(context)
     if flagship is None or context.profile_name != load_params(context.project).profile:
         return site
-    judged = judged_specs(context, specs)
+    judged = judged_runs(specs)
     return replace(site, run=gather_own_run(context, judged, verdicts, flagship))
 
 
@@ -156,9 +153,9 @@ def accepted_verdicts(context: Context) -> dict[str, str]:
     return {f"{spec}#{c}": was for spec, of in baseline.read(path).specs.items() for c, was in of.verdicts.items()}
 
 
-def judged_specs_of(context: Context, specs: Sequence[Loaded]) -> dict[str, Spec]:
+def judged_specs_of(context: Context, specs: Sequence[Run]) -> dict[str, Spec]:
     """The judged specs among these, under the profile, by id."""
-    return {one.spec.id: context.scale(one).spec for one in judged_specs(context, specs)}
+    return {one.id: one.spec for one in judged_runs(specs)}
 
 
 def _changes(context: Context, verdicts: Sequence[Verdict]) -> tuple[tuple[Verdict, str], ...]:
@@ -179,7 +176,9 @@ def flagship_context(context: Context) -> Context | None:
     name = params.flagship
     if name is None or name == context.profile_name or context.own is not None:
         return None
-    return replace(context, profile_name=name, profile=params.profiles[name], max_repeats=None)
+    return replace(
+        context, profile_name=name, profile=params.profiles[name], options=replace(context.options, max_repeats=None)
+    )
 
 
 def flagship_front(context: Context) -> Path | None:
@@ -206,13 +205,13 @@ def _facts(context: Context) -> dict[str, object]:
     return facts
 
 
-def _write_run(context: Context, specs: Sequence[Loaded]) -> None:
+def _write_run(context: Context, specs: Sequence[Run]) -> None:
     """Write `run.json`: times, commit and machine of the run. Other pages have none of these, so they are reproducible.
 
     The file is left as it is where this machine's store lacks the run's cells, as in a clone that only checks.
     """
     target = context.page / RUN
-    known = timings(context, specs)
+    known = timings(specs)
     if known is None:
         return
     facts = {"commit": tracking.commit(context.project), "machine": hardware(), "timings": known}

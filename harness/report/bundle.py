@@ -20,7 +20,7 @@ from harness.escaping import markdown_text
 from harness.files import atomic_path, json_text
 from harness.git import ask_git
 from harness.links import check_inside
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Run
 from harness.pipeline.judging import measured_file, read_verdict
 from harness.report.citations import read_project_citation
 from harness.report.installed import (
@@ -33,7 +33,6 @@ from harness.report.installed import (
 from harness.report.portable import portable_specs
 from harness.report.prose import sentence
 from harness.report.vocabulary import letters
-from harness.spec.load import Loaded
 from harness.spec.profile import DECLARED
 
 PROJECT_FILES = (
@@ -82,7 +81,7 @@ OF_RECORDS = """
 """
 
 
-def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str) -> list[str]:
+def bundle(run: Run, claim: str, target: Path, code: str) -> list[str]:
     """Write the RO-Crate of a claim's verdict to `target`, atomically; returns the names of the files in it.
 
     Args:
@@ -92,19 +91,19 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
     """
     from rocrate.rocrate import ROCrate
 
-    verdict = read_verdict(context, loaded, claim)
-    root = context.project.root
+    verdict = read_verdict(run, claim)
+    root = run.context.project.root
     crate = ROCrate()
     crate.name = f"{verdict.verdict}: {letters(verdict.statement)}"
-    crate.description = sentence(verdict, context.scale(loaded).spec)
+    crate.description = sentence(verdict, run.spec)
     if licence := _licence(root):
         crate.license = licence
-    crate.datePublished = _date(context)
-    packages = plugin_packages_of([loaded.raw.data, context.profile.model_dump(mode="json")])
+    crate.datePublished = _date(run.context)
+    packages = plugin_packages_of([run.declared.raw.data, run.context.profile.model_dump(mode="json")])
     added: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
-        portable = portable_specs(loaded)
-        for number, (name, path, about) in enumerate(_files(context, loaded)):
+        portable = portable_specs(run.declared)
+        for number, (name, path, about) in enumerate(_files(run)):
             if path in portable:
                 path = _write_file(Path(folder) / "portable" / str(number), portable[path].encode())
             properties = {"name": about, "contentSize": str(path.stat().st_size)}
@@ -112,8 +111,8 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
         made = {
             "verdict.json": json_text(in_json(verdict)) + "\n",
             "installed.json": json_text(describe_installation(code, packages)) + "\n",
-            "README.md": _readme(context, loaded, verdict, packages),
-            **_project_files_made(context, added),
+            "README.md": _readme(run, verdict, packages),
+            **_project_files_made(run.context, added),
         }
         if LOCK not in added:
             made[PINNED] = "\n".join(pinned_versions(packages)) + "\n"
@@ -123,7 +122,7 @@ def bundle(context: Context, loaded: Loaded, claim: str, target: Path, code: str
             path = _write_file(Path(folder) / name, content)
             about = "code of a plug-in" if name.startswith(f"{PLUGINS}/") else name.partition(".")[0]
             added[name] = crate.add_file(path, dest_path=name, properties={"name": about})
-        crate.add(_judging_action(crate, context, loaded, added, code))
+        crate.add(_judging_action(crate, run, added, code))
         with atomic_path(target) as temporary:
             crate.write_zip(temporary.with_suffix(".zip"))
             temporary.with_suffix(".zip").replace(temporary)
@@ -162,18 +161,18 @@ def _project_files_made(context: Context, added: Collection[str]) -> dict[str, s
     return made
 
 
-def _files(context: Context, loaded: Loaded) -> Iterator[tuple[str, Path, str]]:
+def _files(run: Run) -> Iterator[tuple[str, Path, str]]:
     """Every file that the verdict follows from: its name in the archive, where it is, and a description."""
-    root = context.project.root
-    for path, about in _files_of_project(context, loaded):
+    root = run.context.project.root
+    for path, about in _files_of_project(run):
         check_inside(path, root)  # what a link leads to would be packed
         yield path.relative_to(root).as_posix(), path, about
     for name, path in code_files().items():
         yield name, path, "code"
 
 
-def _files_of_project(context: Context, loaded: Loaded) -> Iterator[tuple[Path, str]]:
-    root = context.project.root
+def _files_of_project(run: Run) -> Iterator[tuple[Path, str]]:
+    root = run.context.project.root
     abouts = {
         LOCK: "versions of every package, by hash",
         "specs/papers.yaml": "citations",
@@ -182,52 +181,52 @@ def _files_of_project(context: Context, loaded: Loaded) -> Iterator[tuple[Path, 
     for name in PROJECT_FILES:
         if (root / name).is_file():
             yield root / name, abouts.get(name, name)
-    paths = sorted({*loaded.document.files, *loaded.raw.files})
+    paths = sorted({*run.declared.document.files, *run.declared.raw.files})
     for path in paths:
-        _archive_name(context, path)
-        yield path, f"spec {loaded.spec.id}" if path == loaded.document.files[0] else "what the spec extends"
-    if loaded.spec.results is not None:
-        results = measured_file(context, loaded).resolve()
-        _archive_name(context, results)
+        _archive_name(run.context, path)
+        yield path, f"spec {run.id}" if path == run.declared.document.files[0] else "what the spec extends"
+    if run.spec.results is not None:
+        results = measured_file(run).resolve()
+        _archive_name(run.context, results)
         yield results, "results from elsewhere"
-    if (table := context.measurements_file(loaded.spec.id)).is_file():
+    if (table := run.measurements_file).is_file():
         yield table, "table of measurements"
-    for path in sorted((context.folder(loaded.spec.id) / "readings").glob("*/measurements.parquet")):
+    for path in sorted((run.folder / "readings").glob("*/measurements.parquet")):
         yield path, f"table of measurements in the reading {path.parent.name}"
-    yield context.verdicts_file(loaded.spec.id), f"verdicts of {loaded.spec.id}"
+    yield run.verdicts_file, f"verdicts of {run.id}"
 
 
-def _readme(context: Context, loaded: Loaded, verdict: Verdict, packages: Sequence[PluginPackage]) -> str:
-    has_lock = (context.project.root / LOCK).is_file()
+def _readme(run: Run, verdict: Verdict, packages: Sequence[PluginPackage]) -> str:
+    has_lock = (run.context.project.root / LOCK).is_file()
     return README.format(
         python="3.11" if has_lock else f"{sys.version_info.major}.{sys.version_info.minor}",
         install=f"--require-hashes -r {LOCK}" if has_lock else f"-r {PINNED}",
         search=f"PYTHONPATH={PLUGINS} " if packages else "",
         plugins=" and the packages of plug-ins" if packages else "",
-        evidence="table of measurements" if loaded.spec.experiment is not None else "inequality that is proved",
+        evidence="table of measurements" if run.spec.experiment is not None else "inequality that is proved",
         verdict=verdict.verdict,
         statement=markdown_text(letters(verdict.statement)),
         paper=verdict.paper,
         where=markdown_text(letters(verdict.where)),
-        sentence=markdown_text(sentence(verdict, context.scale(loaded).spec)),
-        command=_command(context, loaded),
-        records=_sentence_on_records(context, loaded),
+        sentence=markdown_text(sentence(verdict, run.spec)),
+        command=_command(run),
+        records=_sentence_on_records(run),
     )
 
 
-def _sentence_on_records(context: Context, loaded: Loaded) -> str:
+def _sentence_on_records(run: Run) -> str:
     """What the archive has of single records, where it has any."""
-    results = loaded.spec.results
+    results = run.spec.results
     if results is None or results.format != "scores":
         return ""
-    return OF_RECORDS.format(file=_archive_name(context, measured_file(context, loaded).resolve()))
+    return OF_RECORDS.format(file=_archive_name(run.context, measured_file(run).resolve()))
 
 
-def _command(context: Context, loaded: Loaded) -> str:
+def _command(run: Run) -> str:
     """The command that judges the claim again in the archive's folder."""
-    if context.own is None:
-        return shlex.join(["harness", "judge", "--profile", context.profile_name, loaded.spec.id])
-    return shlex.join(["harness", "judge", _archive_name(context, loaded.raw.files[0])])
+    if run.context.own is None:
+        return shlex.join(["harness", "judge", "--profile", run.context.profile_name, run.id])
+    return shlex.join(["harness", "judge", _archive_name(run.context, run.declared.raw.files[0])])
 
 
 def _archive_name(context: Context, path: Path) -> str:
@@ -237,23 +236,23 @@ def _archive_name(context: Context, path: Path) -> str:
     return path.relative_to(context.project.root).as_posix()
 
 
-def _judging_action(crate: object, context: Context, loaded: Loaded, added: dict[str, object], code: str) -> object:
+def _judging_action(crate: object, run: Run, added: dict[str, object], code: str) -> object:
     """The entry of the crate for the act of judging, from table and spec to verdict."""
     from rocrate.model.contextentity import ContextEntity
 
-    table = context.measurements_file(loaded.spec.id)
+    table = run.measurements_file
     inputs = [name for name in added if name.startswith("specs/")]
-    inputs += [table.relative_to(context.project.root).as_posix()] if table.is_file() else []
-    if loaded.spec.results is not None:
-        inputs.append(_archive_name(context, measured_file(context, loaded).resolve()))
+    inputs += [table.relative_to(run.context.project.root).as_posix()] if table.is_file() else []
+    if run.spec.results is not None:
+        inputs.append(_archive_name(run.context, measured_file(run).resolve()))
     return ContextEntity(
         crate,
         "#judging",
         properties={
             "@type": "CreateAction",
-            "name": _command(context, loaded),
+            "name": _command(run),
             "object": [{"@id": name} for name in inputs],
             "result": [{"@id": "verdict.json"}],
-            "description": f"by {code}; project at commit {tracking.commit(context.project)}",
+            "description": f"by {code}; project at commit {tracking.commit(run.context.project)}",
         },
     )

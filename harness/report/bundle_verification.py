@@ -16,11 +16,10 @@ from pydantic import ValidationError
 
 from harness.claims.verdict import Verdict, VerdictFile, in_json
 from harness.errors import HarnessError, first_fault
-from harness.pipeline.context import OWN, Context
+from harness.pipeline.context import OWN, Run
 from harness.pipeline.judging import judge_all, measured_file
 from harness.report.bundle import LOCK, PINNED, PLUGINS
 from harness.report.installed import code_files, pinned_versions, plugin_packages_of
-from harness.spec.load import Loaded
 from harness.verdicts import baseline
 
 VERDICT, INSTALLED = "verdict.json", "installed.json"
@@ -110,7 +109,7 @@ class VerdictComparison:
     """A line for each verdict with another field that is another here, where other code judged it."""
 
 
-def compare_verdicts(context: Context, loaded: Loaded, root: Path, same_code: bool) -> VerdictComparison:
+def compare_verdicts(run: Run, root: Path, same_code: bool) -> VerdictComparison:
     """Judge the spec of an unpacked bundle, and compare.
 
     Args:
@@ -118,8 +117,8 @@ def compare_verdicts(context: Context, loaded: Loaded, root: Path, same_code: bo
 
     Raises HarnessError for a file of verdicts that is none.
     """
-    (verdicts,) = judge_all(context, [loaded])
-    path = context.verdicts_file(loaded.spec.id)
+    (verdicts,) = judge_all(run.context, [run])
+    path = run.verdicts_file
     try:
         recorded = VerdictFile.model_validate_json(path.read_text(encoding="utf-8")).verdicts
         name = path = root / VERDICT
@@ -131,7 +130,7 @@ def compare_verdicts(context: Context, loaded: Loaded, root: Path, same_code: bo
     if any("#" not in one.id for one in (*recorded, chosen)):
         raise HarnessError(f"{path}: a verdict whose id names no claim")
     sides = [
-        baseline.gather(context.profile_name, [(loaded, measured_file(context, loaded), side)])
+        baseline.gather(run.context.profile_name, [(run.declared, measured_file(run), side)])
         for side in (recorded, verdicts)
     ]
     differences = [f"{d.where}: {d.what}" for d in baseline.compare(sides[0], sides[1], "in the bundle")]
@@ -162,11 +161,12 @@ def read_installation(root: Path) -> dict[str, object]:
     return description if isinstance(description, dict) else {}
 
 
-def describe_unknowns(root: Path, context: Context, loaded: Loaded, files: Sequence[str]) -> list[str]:
+def describe_unknowns(root: Path, run: Run, files: Sequence[str]) -> list[str]:
     """What judging a bundle here does not tell, a line each: plug-ins, versions, programs, and where the numbers are
     from."""
     lines = []
-    here = {one.name: one for one in plugin_packages_of([loaded.raw.data, context.profile.model_dump(mode="json")])}
+    named_in = [run.declared.raw.data, run.context.profile.model_dump(mode="json")]
+    here = {one.name: one for one in plugin_packages_of(named_in)}
     plugins = read_installation(root).get("plugins")
     for plugin in plugins if isinstance(plugins, list) else ():
         name, version = (
@@ -194,8 +194,8 @@ def describe_unknowns(root: Path, context: Context, loaded: Loaded, files: Seque
     ]  # fmt: skip
     if programs:
         lines.append(f"programs that no bundle needs, and that are not run: {list_some(programs)}")
-    if loaded.spec.experiment is not None:
-        where = measured_file(context, loaded).resolve()
+    if run.spec.experiment is not None:
+        where = measured_file(run).resolve()
         name = (where.relative_to(root) if where.is_relative_to(root) else where).as_posix()
         lines.append(
             f"whether the numbers in {name} were measured as the spec says: whoever made the bundle wrote them"

@@ -21,7 +21,7 @@ from harness.experiment.experiment import Experiment
 from harness.experiment.results import ResultsFile
 from harness.paths import path_below
 from harness.pipeline.compute import core_seconds
-from harness.pipeline.context import Context
+from harness.pipeline.context import Run
 from harness.pipeline.judging import has_verdicts, measurements, read_verdicts
 from harness.pipeline.tables import PREPARED
 from harness.report.author_answers import read_answers
@@ -33,11 +33,8 @@ from harness.report.pictures import draw_bounds, draw_counterexample
 from harness.report.preparation import PreparationText, describe_preparation, describe_steps
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.report.vocabulary import metric_words
-from harness.spec.load import Loaded
 from harness.spec.model import Spec
-from harness.spec.profile import Scaled
 from harness.spec.readings import readings
-from harness.spec.selection import is_of_theory
 from harness.theory.kinds.inequality import Inequality
 
 DECLARED = "noise_multipliers"
@@ -90,35 +87,35 @@ class Section:
     """What all its models took, as the table remembers; None where it does not."""
 
 
-def judged_specs(context: Context, specs: Iterable[Loaded]) -> list[Loaded]:
+def judged_runs(runs: Iterable[Run]) -> list[Run]:
     """The specs that have verdicts under the profile."""
-    return [loaded for loaded in specs if has_verdicts(context, loaded)]
+    return [run for run in runs if has_verdicts(run)]
 
 
-def gather(context: Context, loaded: Loaded) -> Section:
+def gather(run: Run) -> Section:
     """The section of a judged spec."""
-    return _section(context, loaded, read_verdicts(context, loaded).verdicts)
+    return _section(run, read_verdicts(run).verdicts)
 
 
-def read_measured(context: Context, loaded: Loaded) -> tuple[pd.DataFrame | None, str]:
+def read_measured(run: Run) -> tuple[pd.DataFrame | None, str]:
     """The measurements of a spec, as `measurements` gives them, with only those metadata that drawings need: pandas
     copies all of them with every part of the table."""
-    table, why_not = measurements(context, loaded)
+    table, why_not = measurements(run)
     if table is not None:
         kept = ("design", RANGES, ATTRIBUTE, PREPARED, SPENT)
         table.attrs = {key: value for key, value in table.attrs.items() if key in kept}
     return table, why_not
 
 
-def _path(context: Context, loaded: Loaded) -> str:
-    return path_below(context.project.root, loaded.raw.files[0])
+def _path(run: Run) -> str:
+    return path_below(run.context.project.root, run.declared.raw.files[0])
 
 
-def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> Section:
-    scaled: Scaled = context.scale(loaded)
+def _section(run: Run, judged: tuple[Verdict, ...]) -> Section:
+    scaled = run.scaled
     experiment, results = scaled.spec.own_experiment, scaled.spec.results
     measured = scaled.spec.experiment is not None
-    table, why_not = read_measured(context, loaded) if measured else (None, "")
+    table, why_not = read_measured(run) if measured else (None, "")
     sequential = table is not None and design_of(table).name == "sequential"
     listed = _listed_metrics(results)
     drawn = drawn_metrics(panels_of(scaled.spec)) if table is not None else []
@@ -127,8 +124,8 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         sequential=sequential,
         prepared=_preparations(scaled.spec, table),
         models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
-        answers=read_answers(scaled.spec, loaded.raw.files[0]),
-        noises=_noises(context, loaded, experiment, table),
+        answers=read_answers(scaled.spec, run.declared.raw.files[0]),
+        noises=_noises(run, experiment, table),
         core_hours=None if table is None or not table.attrs.get(SPENT) else sum(table.attrs[SPENT].values()) / 3600,
         models_fixed=experiment.models() if experiment else 0,
         spec=scaled.spec,
@@ -143,9 +140,9 @@ def _section(context: Context, loaded: Loaded, judged: tuple[Verdict, ...]) -> S
         formulas=formula_tables(scaled.spec, judged),
         exposed=[] if table is None else exposed_rows(table),
         outcomes=[] if table is None else outcome_rows(table),
-        sha256=loaded.sha256,
-        files=context.folder(loaded.spec.id).relative_to(context.page).as_posix(),
-        called=loaded.spec.id if context.own is None else _path(context, loaded),
+        sha256=run.declared.sha256,
+        files=run.folder.relative_to(run.context.page).as_posix(),
+        called=run.id if run.context.own is None else _path(run),
         why_not=why_not,
         data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
     )
@@ -164,15 +161,13 @@ def _preparations(spec: Spec, table: pd.DataFrame | None) -> list[PreparationTex
     return [describe_steps(dataset.plugin_name(), dataset.prepared) for dataset in kept]
 
 
-def _noises(
-    context: Context, loaded: Loaded, experiment: Experiment | None, table: pd.DataFrame | None
-) -> NoiseTable | None:
+def _noises(run: Run, experiment: Experiment | None, table: pd.DataFrame | None) -> NoiseTable | None:
     """Declared beside calibrated noise, where a spec has one of them and a reading that was run has the other."""
-    left_open = any((one.field or "").endswith(DECLARED) for one in loaded.spec.ambiguities)
+    left_open = any((one.field or "").endswith(DECLARED) for one in run.spec.ambiguities)
     if experiment is None or table is None or not left_open:
         return None
-    for reading in readings(loaded.spec, loaded.raw, DECLARED):
-        path = context.measurements_file(reading.spec.id)
+    for reading in readings(run.declared.spec, run.declared.raw, DECLARED):
+        path = run.of_reading(reading).measurements_file
         if not path.is_file():
             continue
         other = read_table(path)
@@ -201,14 +196,14 @@ def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing
     return None
 
 
-def timings(context: Context, specs: Iterable[Loaded]) -> dict[str, dict[str, dict[str, float]]] | None:
+def timings(runs: Iterable[Run]) -> dict[str, dict[str, dict[str, float]]] | None:
     """Core-seconds of each spec's cells, by their kind; None where the store of this machine lacks some."""
-    ran = [one for one in specs if one.spec.own_experiment is not None and not is_of_theory(one)]
+    ran = [one for one in runs if one.spec.own_experiment is not None and not one.is_of_theory]
     by_spec = {}
     for one in ran:  # up to the first that the store lacks: what comes after it may need features that take minutes
-        if (seconds := core_seconds(context, one)) is None:
+        if (seconds := core_seconds(one)) is None:
             return None
-        by_spec[one.spec.id] = seconds
+        by_spec[one.id] = seconds
     return by_spec
 
 

@@ -24,7 +24,7 @@ from harness.claims.verdict import Point, Verdict
 from harness.coordinates import Level
 from harness.errors import HarnessError
 from harness.inference.estimates import MeanEstimate
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Run
 from harness.pipeline.judging import measurements
 from harness.pipeline.stages import Stage, read_stages
 from harness.pipeline.tables import count_models
@@ -142,33 +142,32 @@ class OwnRun:
         return sum(one.agrees for one in self.beside)
 
 
-def gather_own_run(context: Context, specs: Sequence[Loaded], verdicts: Sequence[Verdict], flagship: Context) -> OwnRun:
+def gather_own_run(context: Context, specs: Sequence[Run], verdicts: Sequence[Verdict], flagship: Context) -> OwnRun:
     """The run of a profile beside the deciding run's.
 
     Args:
         verdicts: all of the profile's, corrected for one another.
         flagship: the context of the profile that decides.
     """
-    records = claim_records(verdicts, {one.spec.id: context.scale(one).spec for one in specs})
+    records = claim_records(verdicts, {one.id: one.spec for one in specs})
     measured = [v for v in verdicts if v.points and v.kind == "training"]
     theirs = committed_verdicts(flagship, [v.id for v in measured])
     tables, rows, beside = [], [], []
     for one in specs:
-        mine = [v for v in measured if v.spec == one.spec.id]
-        table = measurements(context, one)[0] if mine else None
+        mine = [v for v in measured if v.spec == one.id]
+        table = measurements(one)[0] if mine else None
         if table is None or one.spec.own_experiment is None:
             continue
-        scaled = context.scale(one)
         decided = sum(v.certainty in ON_MODELS for v in mine)
-        data = ", ".join(datasets_of(scaled.spec))
-        rows.append(SpecRun(scaled.spec, data, count_models(context, one), decided))
-        evidence = evidence_of(scaled.spec, table, scaled.epsilons_left_out)
+        data = ", ".join(datasets_of(one.spec))
+        rows.append(SpecRun(one.spec, data, count_models(one), decided))
+        evidence = evidence_of(one.spec, table, one.scaled.epsilons_left_out)
         look = Look(Samples(evidence), evidence.design)
         for v in mine:
-            beside.append(place_claim_beside(v, records[v.id], theirs.get(v.id), scaled.spec, look))
-        other = measurements(flagship, whole_spec(context, one))[0]
+            beside.append(place_claim_beside(v, records[v.id], theirs.get(v.id), one.spec, look))
+        other = measurements(flagship.resolve(whole_spec(one)))[0]
         if other is not None:
-            tables.append((scaled.spec, table, other))
+            tables.append((one.spec, table, other))
     decided_on_models = tuple(v for v in measured if v.certainty in ON_MODELS)
     others = [v for v in verdicts if v.kind != "training" or v.certainty == "counted"]
     stages = tuple(read_stages(context.project, context.profile_name))
@@ -196,9 +195,12 @@ def _order_of_claim(one: ClaimBeside) -> tuple[int, bool]:
     return origins.index(one.verdict.origin), one.verdict.verdict != "violated"
 
 
-def whole_spec(context: Context, loaded: Loaded) -> Loaded:
+def whole_spec(run: Run) -> Loaded:
     """The spec with all of its claims, of one that a profile restricts to some."""
-    return loaded if loaded.claims is None else load_spec(context.project, loaded.raw.files[0], alternatives=False)
+    declared = run.declared
+    if declared.claims is None:
+        return declared
+    return load_spec(run.context.project, declared.raw.files[0], alternatives=False)
 
 
 def committed_verdicts(context: Context, claims: Collection[str]) -> dict[str, Verdict]:

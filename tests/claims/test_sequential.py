@@ -22,7 +22,7 @@ from harness.claims.verdict import basis_text
 from harness.errors import HarnessError
 from harness.inference import FEWEST
 from harness.inference.t_mixture import t_mixture_cs
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Options
 from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
@@ -412,9 +412,10 @@ def test_a_run_of_so_many_minutes(make_project: Any) -> None:
     profile = Profile(design="sequential", max_repeats=7)
     loaded = load_specs(project, [])[0]
     context = Context(project, "until", profile, 1, Progress(True))
-    assert context.scale(loaded).repeat_limit == 14  # never fewer than the spec's
-    assert replace(context, max_repeats=20).scale(loaded).repeat_limit == 20
-    assert replace(context, max_repeats=60).scale(loaded).repeat_limit == 60
+    assert context.resolve(loaded).scaled.repeat_limit == 14  # never fewer than the spec's
+    for repeats in (20, 60):
+        asked = replace(context, options=Options(max_repeats=repeats))
+        assert asked.resolve(loaded).scaled.repeat_limit == repeats
 
 
 @pytest.mark.integration
@@ -451,7 +452,7 @@ def test_the_papers_figures_are_decided_with_a_third_of_the_cells(figure: str) -
     loaded = load(project_here(), [f"humphries2020/{figure}"])[0]
     table, past = tables(loaded)
     assert table is not None
-    result = compared(context_for("paper", None, True).scale(loaded), loaded.sha256, table, past)
+    result = compared(context_for("paper", None, True).resolve(loaded).scaled, loaded.sha256, table, past)
     assert result["repeats"] == 40
     assert result["share"] <= 1 / 3
     differing = {c: v["sequential"] for c, v in result["claims"].items() if v["sequential"] != v["fixed"]}

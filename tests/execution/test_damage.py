@@ -21,7 +21,7 @@ from harness.execution.table import read_table
 from harness.identity import KINDS, Kind
 from harness.paths import Project
 from harness.pipeline.compute import attack, train, worker_pool_of
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Options
 from harness.pipeline.judging import write_verdicts
 from harness.progress import Progress
 from harness.spec.load import load_specs
@@ -56,15 +56,15 @@ def run(
 ) -> dict[str, bytes]:
     """What `harness run` does before it writes a report. Returns the files that come of it."""
     name, chosen = choose(load_params(project), profile)
-    context = Context(project, name, chosen, workers, Progress(quiet=True), deadline=deadline)
-    specs = load_specs(project, [])
+    context = Context(project, name, chosen, workers, Progress(quiet=True), options=Options(deadline=deadline))
+    specs = [context.resolve(one) for one in load_specs(project, [])]
     with worker_pool_of(context) as worker_pool:
         if not (partial or context.is_sequential):
             train(context, specs, worker_pool)
         attack(context, specs, worker_pool, partial)
     for one in specs:
-        write_verdicts(context, one)
-    return {name: (context.folder(specs[0].spec.id) / name).read_bytes() for name in RESULTS}
+        write_verdicts(one)
+    return {name: (specs[0].folder / name).read_bytes() for name in RESULTS}
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from harness.claims.verdict import Verdict, VerdictFile
 from harness.commands.explain import print_explanation, verdicts_of_page
 from harness.paths import Project
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Run
 from harness.progress import Progress
 from harness.report import gather
 from harness.report.build import site_of
@@ -22,7 +22,7 @@ from harness.report.contents import slug
 from harness.report.exports import badge, claims_csv
 from harness.report.prose import ON_THE_LINE, deciding_point
 from harness.report.site import paper_pages
-from harness.spec.load import Loaded, load_specs
+from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from harness.spec.profile import choose, load_params
 from harness.spec.selection import specs_to_decide
@@ -35,20 +35,19 @@ Judged = tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]]
 """A profile, its verdicts, its specs and the record of each claim."""
 
 
-def context_of(profile: str) -> tuple[Context, list[Loaded]]:
+def runs_of(profile: str) -> tuple[Context, list[Run]]:
     """A profile of this checkout, and the specs that it decides."""
     name, chosen = choose(load_params(Project(REPO)), profile)
     context = Context(Project(REPO), name, chosen, 1, Progress(True))
-    return context, specs_to_decide(chosen, load_specs(Project(REPO), [], alternatives=False))
+    chosen_specs = specs_to_decide(chosen, load_specs(Project(REPO), [], alternatives=False))
+    return context, list(map(context.resolve, chosen_specs))
 
 
 def committed(profile: str) -> tuple[list[Verdict], dict[str, Spec]]:
     """The committed verdicts of a profile, and its specs."""
-    context, loaded = context_of(profile)
+    _, runs = runs_of(profile)
     text = (REPO / "reports" / profile / "verdicts.json").read_text()
-    return list(VerdictFile.model_validate_json(text).verdicts), {
-        one.spec.id: context.scale(one).spec for one in loaded
-    }
+    return list(VerdictFile.model_validate_json(text).verdicts), {one.id: one.spec for one in runs}
 
 
 def is_of_today(profile: str) -> bool:
@@ -136,16 +135,16 @@ def test_the_badge_counts_what_the_records_count(judged: Judged) -> None:
 def pages(judged: Judged) -> dict[str, str]:
     """The page of every claim, by the claim's id, from the real templates; figures are left out, which say no words."""
     profile, verdicts, _, _ = judged
-    context, loaded = context_of(profile)
+    context, runs = runs_of(profile)
     of_spec: dict[str, list[Verdict]] = {}
     for v in verdicts:
         of_spec.setdefault(v.spec, []).append(v)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gather, "read_measured", lambda *_: (None, ""))
         patch.setattr(gather, "counterexample", lambda *_: None)
-        drawn = [gather.gather(context, one) for one in gather.judged_specs(context, loaded)]
+        drawn = [gather.gather(one) for one in gather.judged_runs(runs)]
     sections = [dataclasses.replace(one, verdicts=tuple(of_spec[one.spec.id])) for one in drawn]
-    site = site_of(context, loaded, sections, {})
+    site = site_of(context, runs, sections, {})
     written = {name: text for paper in site.papers for name, text in paper_pages(site, paper.key).items()}
     return {v.id: written[f"claims/{slug(v.id)}.html"] for v in verdicts}
 
@@ -183,8 +182,8 @@ def test_explain_says_what_the_record_says(judged: Judged, capsys: pytest.Captur
 def test_explain_reads_what_the_profile_has(judged: Judged) -> None:
     """The command corrects and names claims among all of the profile, as its verdicts.json and its pages do."""
     profile, _, _, records = judged
-    context, loaded = context_of(profile)
-    read, specs = verdicts_of_page(context, loaded[0])
+    _, runs = runs_of(profile)
+    read, specs = verdicts_of_page(runs[0])
     assert claim_records(read, specs) == records
 
 

@@ -52,7 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     name = str(params.flagship)
     context = Context(project, name, params.profiles[name], 1, Progress(quiet=True))
     root = tmp_path_factory.mktemp("site")
-    build_site(context, load_specs(project, SPECS), root)
+    build_site(context, list(map(context.resolve, load_specs(project, SPECS))), root)
     return root
 
 

@@ -35,7 +35,7 @@ def flagship(tmp_path_factory: pytest.TempPathFactory) -> Path:
     name = str(params.flagship)
     context = Context(project, name, params.profiles[name], 2, Progress(quiet=True))
     root = tmp_path_factory.mktemp("flagship")
-    build_site(context, load_specs(project, []), root)
+    build_site(context, list(map(context.resolve, load_specs(project, []))), root)
     return root
 
 

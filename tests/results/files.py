@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from harness.claims.verdict import Verdict
 from harness.paths import Project
-from harness.pipeline.context import Context
+from harness.pipeline.context import Context, Run
 from harness.pipeline.judging import judge
 from harness.progress import Progress
 from harness.spec.load import Loaded, load_spec
@@ -60,10 +60,15 @@ def context_of(project: Project) -> Context:
     return Context(project, "own", Profile(), 1, Progress(quiet=True), own="mine")
 
 
+def run_written(project: Project, declared: dict[str, Any], expect: dict[str, Any], **more: Any) -> Run:
+    """The spec with one claim, as it is run by itself."""
+    return context_of(project).resolve(load_written(project, declared, expect, **more))
+
+
 def load_written(project: Project, declared: dict[str, Any], expect: dict[str, Any], **more: Any) -> Loaded:
     return load_spec(project, write_spec(project.root, declared, expect, **more))
 
 
 def judged(project: Project, declared: dict[str, Any], expect: dict[str, Any], **more: Any) -> Verdict:
     """The verdict on the one claim."""
-    return judge(context_of(project), load_written(project, declared, expect, **more))[0]
+    return judge(run_written(project, declared, expect, **more))[0]

@@ -22,7 +22,7 @@ from harness.paths import Project
 from harness.pipeline.results import results_table
 from harness.report.figures import draw
 from harness.results.rows import read_rows
-from tests.results.files import COMPARE, Make, context_of, experiment, judged, load_written, log
+from tests.results.files import COMPARE, Make, context_of, experiment, judged, load_written, log, run_written
 
 OVERFITS = COMPARE | {"left": {"metric": "train", "minus": "test", "arm": "plain"}, "right": {"value": 0.05},
                       "at": {"epoch": [2]}}  # fmt: skip
@@ -225,7 +225,7 @@ def test_a_roc_curve_of_scores_is_that_of_scikit_learn(make_project: Make) -> No
     panel = {"title": "ROC", "curve": "roc", "attacks": ["loss"], "arms": ["b"]}
     expect = COMPARE | {"left": {"metric": "auc", "attack": "loss", "arm": "b"}, "right": {"value": 0.5}}
     loaded = load_written(project, declared, expect, figure=[panel])
-    scaled = context_of(project).scale(loaded)
+    scaled = context_of(project).resolve(loaded).scaled
     ((of, (line,)),) = lines_of_panel(results_table(scaled), loaded.spec.figure[0])
     assert (of["arm"], of["attack"]) == ("b", "loss")
     own = frame[(frame["repeat"] == 0) & (frame["method"] == "DP-SGD")]
@@ -249,7 +249,7 @@ def test_an_axis_of_epsilon_may_have_models_without_noise(make_project: Make) ->
     assert verdict.verdict == "reproduced"
     assert len(verdict.points) == 2
     loaded = load_written(project, declared, expect, figure=figure)
-    table = results_table(context_of(project).scale(loaded))
+    table = results_table(context_of(project).resolve(loaded).scaled)
     ((of, _),) = lines_of_panel(table, loaded.spec.figure[0])
     assert of["at"] == {"epsilon": math.inf}
     assert draw(loaded.spec, table)
@@ -448,7 +448,7 @@ def test_a_committed_table_judged_from_csv_gives_what_its_own_spec_gives(make_pr
     project = make_project()
     frame = log()
     frame.to_csv(project.root / "results.csv", index=False)
-    table, _ = measurements(context_of(project), load_written(project, experiment(), OVERFITS))
+    table, _ = measurements(run_written(project, experiment(), OVERFITS))
     assert table is not None
     rows = frame.rename(columns={"method": "arm", "seed": "repeat"}).melt(["arm", "repeat", "epoch"], var_name="metric")
     rows = rows.assign(repeat=rows["repeat"] // 10, attack="", stderr=0.0, epsilon=math.nan)
