@@ -22,7 +22,7 @@ from harness.commands.common import context_for, load, project_here
 from harness.coordinates import Cell, place
 from harness.errors import HarnessError
 from harness.files import write_text
-from harness.pipeline.judging import measurements
+from harness.pipeline.sources import source_of_run
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
 from harness.verdicts.check import judge_spec
@@ -75,7 +75,7 @@ def models_of(table: pd.DataFrame) -> int:
 def tables(loaded: Loaded, profile: str = "paper") -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
     """A spec's committed measurements: of the fixed design, and of the run until decided."""
     contexts = (context_for(name, None, True) for name in (profile, "sequential"))
-    fixed, sequential = (measurements(context.resolve(loaded))[0] for context in contexts)
+    fixed, sequential = (source_of_run(run).read(run)[0] for run in (context.resolve(loaded) for context in contexts))
     return fixed, sequential
 
 

@@ -67,8 +67,9 @@ def compare(
     Exit 1 if a verdict differs, a claim is new or gone, or a spec or a table of measurements is not the accepted one.
     Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
     """
-    from harness.pipeline.judging import baseline_means, judge_all, measured_file
+    from harness.pipeline.judging import judge_all
     from harness.pipeline.parallel import preload_helpers
+    from harness.pipeline.sources import baseline_means, source_of_run
     from harness.verdicts import baseline
 
     if tolerance is not None and not update:
@@ -100,7 +101,7 @@ def compare(
         judged = dict(zip((one.id for one in runs), judge_all(context, runs), strict=True))
         now = baseline.gather(
             context.profile_name,
-            [(one.declared, measured_file(one), judged[one.id]) for one in runs],
+            [(one.declared, source_of_run(one).file(one), judged[one.id]) for one in runs],
             tolerance_in_use,
             {} if tolerance_in_use is None else {one.id: baseline_means(one) for one in runs},
             context.is_sequential,

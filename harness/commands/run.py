@@ -101,9 +101,9 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
 def _row_of_results(one: Run) -> dict[str, object]:
     """The row of a spec on results from elsewhere, for which nothing is computed. Raises HarnessError where its file is
     wrong."""
-    from harness.pipeline.judging import measurements
+    from harness.pipeline.sources import source_of_run
 
-    table, _ = measurements(one)
+    table, _ = source_of_run(one).read(one)
     places = ["arm", *(axis for axis in one.spec.axes), "repeat"]
     cells = 0 if table is None else len(table.drop_duplicates(places))
     pieces = dict.fromkeys(("pieces", "shared_with_earlier_specs", "missing"), 0)

@@ -34,20 +34,16 @@ from harness.execution.table import measurement_table, model_table, write_parque
 from harness.execution.table import read_table as read_measured
 from harness.pipeline.context import Context, Run
 from harness.pipeline.deciding import metrics_of_claims, run_until_decided
-from harness.pipeline.judging import REASON
-from harness.pipeline.results import results_table, write_results
+from harness.pipeline.sources import REASON, source_of_run
 from harness.pipeline.tables import Notes, read_known_measurements, write_curves, write_measurements
 from harness.spec.document import locate
 from harness.spec.resolve import write_resolved
-
-NOTHING_TRAINED = "results from elsewhere: nothing is trained for them"
-"""What stands in the index of models of a spec that has none."""
 
 
 def resolve(run: Run) -> None:
     """Write what the stages of a spec read in place of the spec and the profile (`harness.spec.resolve`)."""
     kept = run.context.profile.from_tables
-    named = [d for d in datasets(run) if not kept or isinstance(d, CsvTable)]
+    named = [d for d in source_of_run(run).datasets(run) if not kept or isinstance(d, CsvTable)]
     # The data of a run whose tables are committed are what the code of their datasets says, fetched or not.
     data = {dataset.name: _digest_of(run.context, dataset) for dataset in named}
     write_resolved(run.context.resolved_folder, run.scaled, run.context.is_sequential and not kept, data)
@@ -63,14 +59,6 @@ def _digest_of(context: Context, dataset: Dataset) -> str | None:
         return None
 
 
-def datasets(run: Run) -> list[Dataset]:
-    """The datasets of a spec's arms under the profile; none where it is run for claims of theory alone."""
-    experiment = run.spec.own_experiment
-    return (
-        [] if experiment is None or run.is_of_theory else list({v.setup.dataset: None for v in experiment.variants()})
-    )
-
-
 def plan_of(run: Run, repeat_factor: int = 1, to_run: bool = True) -> Plan:
     """The plan of a spec with `repeat_factor` times its repeats; fetches its data. `to_run`: as for `make_plan`.
 
@@ -78,7 +66,7 @@ def plan_of(run: Run, repeat_factor: int = 1, to_run: bool = True) -> Plan:
     the data.
     """
     with _locate_data_faults(run, None):
-        for dataset in datasets(run):
+        for dataset in source_of_run(run).datasets(run):
             if isinstance(dataset, TableDataset):
                 mark = missing_mark(run.context.project, dataset)
                 if mark.is_file():
@@ -140,9 +128,7 @@ def train(context: Context, specs: Sequence[Run], worker_pool: WorkerPool) -> No
         write_parquet(pd.DataFrame({REASON: [str(missing)]}), run.models_file)
 
     for run in specs:
-        if run.spec.results is not None:
-            results_table(run.scaled)  # refuses a file that is wrong before anything is written
-            write_parquet(pd.DataFrame({REASON: [NOTHING_TRAINED]}), run.models_file)
+        source_of_run(run).write_models(run)
     plans = _make_plans(context, specs, record_absence)
     if context.is_sequential:
         for run, plan in plans:
@@ -171,8 +157,8 @@ def attack(context: Context, specs: Sequence[Run], worker_pool: WorkerPool, part
             write_curves(run, None)
 
     for run in specs:
-        if run.spec.results is not None:
-            _write_results(run)
+        if (table := source_of_run(run).write_table(run)) is not None:
+            write_curves(run, table)
     plans = _make_plans(context, specs, record_absence)
     if partial:
         plans = ((run, _select_trained(run, plan)) for run, plan in plans)
@@ -197,11 +183,6 @@ def _write_measurements(run: Run, plan: Plan, worker_pool: WorkerPool) -> pd.Dat
     (table, points), _ = read_with_repair(worker_pool, plan.pieces, f"attack {run.id}", read)
     write_measurements(run, plan, table, Notes(curves=points))
     return table
-
-
-def _write_results(run: Run) -> None:
-    """Write a spec's results from elsewhere as a measurement table, with its curves."""
-    write_curves(run, write_results(run.scaled, run.measurements_file))
 
 
 def _list_plans(plans: Iterator[tuple[Run, Plan]], worker_pool: WorkerPool) -> list[tuple[Run, Plan]]:

@@ -21,9 +21,9 @@ from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.escaping import visible_json
 from harness.experiment.results import ResultsFile
-from harness.pipeline.compute import datasets
 from harness.pipeline.context import Context, Run
 from harness.pipeline.results import results_file
+from harness.pipeline.sources import source_of_run
 from harness.spec.plugin_packages import REQUIREMENTS
 
 PLAIN = re.compile(r"[\w./${}-]+")
@@ -32,7 +32,7 @@ PLAIN = re.compile(r"[\w./${}-]+")
 
 def pipeline_text(context: Context, specs: Sequence[Run]) -> str:
     """`dvc.yaml`, for the specs of the profile."""
-    used = [d for one in specs for d in datasets(one)]
+    used = [d for one in specs for d in source_of_run(one).datasets(one)]
     fetched = sorted({d.name for d in used if isinstance(d, TableDataset) and not isinstance(d, CsvTable)})
     return _render(
         "dvc.yaml.in",
@@ -90,7 +90,7 @@ def _paths_of_code(root: Path, folder: str) -> list[str]:
 
 def _own_tables(context: Context, specs: Sequence[Run]) -> list[str]:
     """Paths of one's own tables."""
-    tables = {d.path for one in specs for d in datasets(one) if isinstance(d, CsvTable)}
+    tables = {d.path for one in specs for d in source_of_run(one).datasets(one) if isinstance(d, CsvTable)}
     return sorted(tables | {_path_of_results(context, one.spec.results) for one in specs if one.spec.results})
 
 

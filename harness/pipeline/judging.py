@@ -6,7 +6,6 @@ import contextlib
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 from pydantic import ValidationError
@@ -14,100 +13,25 @@ from pydantic import ValidationError
 from harness.bounds import read_text
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.errors import HarnessError, first_fault
-from harness.execution.table import COLUMNS, read_measurements, read_table
+from harness.execution.table import read_table
 from harness.files import write_text
-from harness.hashing import canonical_json
-from harness.identity import experiment_name
 from harness.metrics.metric import source_of
 from harness.pipeline.context import Context, Run
 from harness.pipeline.parallel import Task, compute_side_by_side
-from harness.pipeline.results import results_file, results_table, write_results
+from harness.pipeline.sources import CLAIMS, experiment_digest, source_of_run
 from harness.spec.claim import Claim
 from harness.spec.document import locate
-from harness.spec.load import spec_id
 from harness.spec.model import Spec
-from harness.spec.profile import Scaled, load_params
+from harness.spec.profile import load_params
 from harness.spec.readings import Reading, SentenceReading, readings
-from harness.spec.resolve import content
-from harness.verdicts.baseline import COMPARED
 from harness.verdicts.check import judge_spec
 from harness.verdicts.groups import independent_claims
 from harness.verdicts.measured import ClaimError
 from harness.verdicts.partial import seconds_a_model
 from harness.verdicts.publish import is_about_counts, publish, reading_matters
 
-REASON = "not_run_because"
-"""The one column of a table that says why there are no measurements."""
 BYTES_A_PROOF = 20_000
 """Size of a table of measurements whose claims take about as long to judge as one proof."""
-CLAIMS = "claims"
-"""What a reading's table remembers: the claims that it was run for; without it, all."""
-
-
-def baseline_means(run: Run) -> dict[str, float]:
-    """Means over repeats of the metrics that a baseline compares within a tolerance, to six digits, by arm, attack,
-    metric and place."""
-    table, _ = measurements(run) if run.spec.experiment is not None else (None, "")
-    if table is None:
-        return {}
-    by = ["arm", "attack", "metric", "epsilon", *(name for name in table.columns if name not in COLUMNS)]
-    means = table[table["metric"].isin(COMPARED)].groupby(by, dropna=False)["value"].mean()
-    named = zip(means.index.to_frame().astype(str).agg(", ".join, axis=1), means, strict=True)
-    return {name: float(f"{value:.6g}") for name, value in named}
-
-
-def experiment_digest(scaled: Scaled) -> str:
-    """Hash of what measurements follow from: the experiment and the attacks, under the profile."""
-    return experiment_name(content(scaled))
-
-
-def measured_file(run: Run) -> Path:
-    """The file whose bytes a spec's verdicts follow from: its table of measurements, or its results from elsewhere."""
-    results = run.spec.results
-    return run.measurements_file if results is None else results_file(results)
-
-
-def measurements(run: Run) -> tuple[pd.DataFrame | None, str]:
-    """A spec's measurements, or None and the reason why there are none. Raises HarnessError for a damaged table.
-
-    Results from elsewhere are always read from their own file.
-    """
-    path = run.measurements_file
-    if run.spec.results is not None:
-        return results_table(run.scaled), ""
-    if not path.is_file():
-        where, command = path.relative_to(run.context.project.root), _command_to_measure(run)
-        return None, f"no measurements at {where}; run `{command}`"
-    raw = read_table(path)
-    if REASON in raw.columns:
-        return None, str(raw[REASON].iloc[0])
-    table = read_measurements(path, raw)
-    if not _matches_experiment(table, run.scaled):
-        again = _command_to_measure(run)
-        return None, f"the measurements are of another version of the experiment; run `{again}`"
-    return table, ""
-
-
-def _command_to_measure(run: Run) -> str:
-    """The command line that measures a spec, or a reading of it."""
-    is_reading = run.id != spec_id(run.context.project, run.declared.raw.files[0])
-    return run.command("alternatives" if is_reading else "run")
-
-
-def _matches_experiment(table: pd.DataFrame, scaled: Scaled) -> bool:
-    """Whether a table was measured under this experiment and these attacks, or under some of these attacks."""
-    if table.attrs.get("experiment_sha256") == experiment_digest(scaled):
-        return True
-    try:
-        old = json.loads(table.attrs.get("experiment", "null"))
-    except ValueError:
-        return False
-    now = json.loads(canonical_json(content(scaled)))
-    if not isinstance(old, dict) or old.get("experiment") != now["experiment"]:
-        return False
-    measured = set(table["attack"]) - {""}
-    same = (old.get(key, {}).get(a) == now.get(key, {}).get(a) for key in ("attacks", "attack_axes") for a in measured)
-    return bool(measured) and all(same)
 
 
 def judge_all(context: Context, runs: Sequence[Run]) -> list[list[Verdict]]:
@@ -143,7 +67,7 @@ def judge(run: Run, claims: Collection[str] | None = None) -> list[Verdict]:
         for claim in run.spec.claims
         if claims is None or claim.id in claims
     }
-    measured = measurements(run) if run.spec.experiment is not None else (None, "")
+    measured = source_of_run(run).read(run)
     as_declared = _judge_as_declared(run, claims, measured=measured)
     violated = {verdict.id.split("#")[1] for verdict in as_declared if verdict.verdict == "violated"}
     judged_readings = []
@@ -258,11 +182,11 @@ def _judge_as_declared(
     """Judge a spec, or a `reading` of it, from its own table alone; claims that the table of a reading was not run for
     are left out.
 
-    `measured`: its `measurements`, where they were read before.
+    `measured`: its measurements, where they were read before.
     """
     scaled = run.scaled
     if measured is None:
-        measured = measurements(run) if scaled.spec.experiment is not None else (None, "")
+        measured = source_of_run(run).read(run)
     table, why_not = measured
     if reading and table is not None:
         metrics = set(table["metric"].unique())
@@ -304,8 +228,7 @@ def write_all_verdicts(context: Context, runs: Sequence[Run]) -> list[list[Verdi
     """Judge the claims of each spec and write its verdicts, on as many cores as there are."""
     judged = judge_all(context, runs)
     for one, verdicts in zip(runs, judged, strict=True):
-        if one.spec.results is not None:
-            write_results(one.scaled, one.measurements_file)
+        source_of_run(one).write_table(one)
         _write_file(one, verdicts)
     return judged
 

@@ -18,7 +18,7 @@ from harness.execution.table import axes_of, read_table, write_parquet
 from harness.files import atomic_path
 from harness.hashing import canonical_json
 from harness.pipeline.context import Context, Run
-from harness.pipeline.judging import CLAIMS, REASON, experiment_digest
+from harness.pipeline.sources import CLAIMS, REASON, experiment_digest
 from harness.spec.resolve import content
 from harness.verdicts.check import hardware
 

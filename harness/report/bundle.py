@@ -21,7 +21,8 @@ from harness.files import atomic_path, json_text
 from harness.git import ask_git
 from harness.links import check_inside
 from harness.pipeline.context import Context, Run
-from harness.pipeline.judging import measured_file, read_verdict
+from harness.pipeline.judging import read_verdict
+from harness.pipeline.sources import source_of_run
 from harness.report.citations import read_project_citation
 from harness.report.installed import (
     PluginPackage,
@@ -186,7 +187,7 @@ def _files_of_project(run: Run) -> Iterator[tuple[Path, str]]:
         _archive_name(run.context, path)
         yield path, f"spec {run.id}" if path == run.declared.document.files[0] else "what the spec extends"
     if run.spec.results is not None:
-        results = measured_file(run).resolve()
+        results = source_of_run(run).file(run).resolve()
         _archive_name(run.context, results)
         yield results, "results from elsewhere"
     if (table := run.measurements_file).is_file():
@@ -219,7 +220,7 @@ def _sentence_on_records(run: Run) -> str:
     results = run.spec.results
     if results is None or results.format != "scores":
         return ""
-    return OF_RECORDS.format(file=_archive_name(run.context, measured_file(run).resolve()))
+    return OF_RECORDS.format(file=_archive_name(run.context, source_of_run(run).file(run).resolve()))
 
 
 def _command(run: Run) -> str:
@@ -244,7 +245,7 @@ def _judging_action(crate: object, run: Run, added: dict[str, object], code: str
     inputs = [name for name in added if name.startswith("specs/")]
     inputs += [table.relative_to(run.context.project.root).as_posix()] if table.is_file() else []
     if run.spec.results is not None:
-        inputs.append(_archive_name(run.context, measured_file(run).resolve()))
+        inputs.append(_archive_name(run.context, source_of_run(run).file(run).resolve()))
     return ContextEntity(
         crate,
         "#judging",

@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from harness.claims.verdict import Verdict, VerdictFile, in_json
 from harness.errors import HarnessError, first_fault
 from harness.pipeline.context import OWN, Run
-from harness.pipeline.judging import judge_all, measured_file
+from harness.pipeline.judging import judge_all
+from harness.pipeline.sources import source_of_run
 from harness.report.bundle import LOCK, PINNED, PLUGINS
 from harness.report.installed import code_files, pinned_versions, plugin_packages_of
 from harness.verdicts import baseline
@@ -130,7 +131,7 @@ def compare_verdicts(run: Run, root: Path, same_code: bool) -> VerdictComparison
     if any("#" not in one.id for one in (*recorded, chosen)):
         raise HarnessError(f"{path}: a verdict whose id names no claim")
     sides = [
-        baseline.gather(run.context.profile_name, [(run.declared, measured_file(run), side)])
+        baseline.gather(run.context.profile_name, [(run.declared, source_of_run(run).file(run), side)])
         for side in (recorded, verdicts)
     ]
     differences = [f"{d.where}: {d.what}" for d in baseline.compare(sides[0], sides[1], "in the bundle")]
@@ -195,7 +196,7 @@ def describe_unknowns(root: Path, run: Run, files: Sequence[str]) -> list[str]:
     if programs:
         lines.append(f"programs that no bundle needs, and that are not run: {list_some(programs)}")
     if run.spec.experiment is not None:
-        where = measured_file(run).resolve()
+        where = source_of_run(run).file(run).resolve()
         name = (where.relative_to(root) if where.is_relative_to(root) else where).as_posix()
         lines.append(
             f"whether the numbers in {name} were measured as the spec says: whoever made the bundle wrote them"

@@ -22,7 +22,8 @@ from harness.experiment.results import ResultsFile
 from harness.paths import path_below
 from harness.pipeline.compute import core_seconds
 from harness.pipeline.context import Run
-from harness.pipeline.judging import has_verdicts, measurements, read_verdicts
+from harness.pipeline.judging import has_verdicts, read_verdicts
+from harness.pipeline.sources import source_of_run
 from harness.pipeline.tables import PREPARED
 from harness.report.author_answers import read_answers
 from harness.report.drawing import Drawing
@@ -100,7 +101,7 @@ def gather(run: Run) -> Section:
 def read_measured(run: Run) -> tuple[pd.DataFrame | None, str]:
     """The measurements of a spec, as `measurements` gives them, with only those metadata that drawings need: pandas
     copies all of them with every part of the table."""
-    table, why_not = measurements(run)
+    table, why_not = source_of_run(run).read(run)
     if table is not None:
         kept = ("design", RANGES, ATTRIBUTE, PREPARED, SPENT)
         table.attrs = {key: value for key, value in table.attrs.items() if key in kept}

@@ -18,14 +18,13 @@ from harness.arrays import Array
 from harness.bounds import read_text
 from harness.claims.contrasts import Contrast, Right, WeightedSum
 from harness.claims.operands import OWNER_SET, MetricSeries
-from harness.claims.samples import Samples
 from harness.claims.testing import Look
 from harness.claims.verdict import Point, Verdict
 from harness.coordinates import Level
 from harness.errors import HarnessError
 from harness.inference.estimates import MeanEstimate
 from harness.pipeline.context import Context, Run
-from harness.pipeline.judging import measurements
+from harness.pipeline.sources import source_of_run
 from harness.pipeline.stages import Stage, read_stages
 from harness.pipeline.tables import count_models
 from harness.report.claim_record import ClaimRecord, claim_records
@@ -37,7 +36,7 @@ from harness.spec.load import Loaded, load_spec
 from harness.spec.model import Spec
 from harness.verdicts.check import hardware
 from harness.verdicts.counts import words_text
-from harness.verdicts.measured import evidence_of
+from harness.verdicts.evidence import look_at
 from harness.verdicts.partial import time_text
 
 ON_MODELS = ("stands", "by itself")
@@ -155,17 +154,17 @@ def gather_own_run(context: Context, specs: Sequence[Run], verdicts: Sequence[Ve
     tables, rows, beside = [], [], []
     for one in specs:
         mine = [v for v in measured if v.spec == one.id]
-        table = measurements(one)[0] if mine else None
+        table = source_of_run(one).read(one)[0] if mine else None
         if table is None or one.spec.own_experiment is None:
             continue
         decided = sum(v.certainty in ON_MODELS for v in mine)
         data = ", ".join(datasets_of(one.spec))
         rows.append(SpecRun(one.spec, data, count_models(one), decided))
-        evidence = evidence_of(one.spec, table, one.scaled.epsilons_left_out)
-        look = Look(Samples(evidence), evidence.design)
+        look = look_at(one.scaled, table)
         for v in mine:
             beside.append(place_claim_beside(v, records[v.id], theirs.get(v.id), one.spec, look))
-        other = measurements(flagship.resolve(whole_spec(one)))[0]
+        theirs_of = flagship.resolve(whole_spec(one))
+        other = source_of_run(theirs_of).read(theirs_of)[0]
         if other is not None:
             tables.append((one.spec, table, other))
     decided_on_models = tuple(v for v in measured if v.certainty in ON_MODELS)

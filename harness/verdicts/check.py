@@ -16,7 +16,6 @@ from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaim
 from harness.claims.expression import Expression, over_axes
 from harness.claims.reasons import of_parts
 from harness.claims.results import PartResult
-from harness.claims.samples import Samples
 from harness.claims.sequential import JudgeClaim, cells_used
 from harness.claims.testing import Look
 from harness.claims.verdict import Basis, Outcome, Verdict
@@ -32,8 +31,9 @@ from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
 from harness.verdicts.basis import Judgement, basis_of, combined_outcome, judge_on_basis, points_of
+from harness.verdicts.evidence import look_at
 from harness.verdicts.flags import describe_assumptions
-from harness.verdicts.measured import ClaimError, evidence_of, judge_of, repeats_wanted
+from harness.verdicts.measured import ClaimError, judge_of, repeats_wanted
 from harness.verdicts.partial import repeats_of, seconds_a_model, tally_points, would_decide
 from harness.verdicts.rates import describe_rates, describe_turned_scores
 from harness.verdicts.shown import index_of, number_reasons, reason_text, shown_part
@@ -98,12 +98,11 @@ def judge_spec(
     alpha = spec.level if alpha is None else alpha
     look, judges, open_claims = None, dict[str, JudgeClaim](), None
     if table is not None and spec.experiment is not None:
-        evidence = evidence_of(spec, table, scaled.epsilons_left_out)
-        look = Look(Samples(evidence), evidence.design)
-        if evidence.design.name == "fixed":
-            scaled = as_run(scaled, evidence.repeats)
+        look = look_at(scaled, table)
+        if look.method.name == "fixed":
+            scaled = as_run(scaled, look.samples.table.repeats)
         elif not reading:
-            open_claims = repeats_wanted(scaled, table, alpha, look.samples, judges).keys()
+            open_claims = repeats_wanted(scaled, table, alpha, look, judges).keys()
             scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
     common: dict[str, object] = {
         "paper": spec.paper,

@@ -42,7 +42,8 @@ from harness.paths import Project
 from harness.spec.claim import Claim
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
-from harness.verdicts.measured import evidence_of, judge_of
+from harness.verdicts.evidence import evidence_of
+from harness.verdicts.measured import judge_of
 from tests.claims.judged import evidence_of as judged_evidence
 from tests.claims.judged import parts_of
 from tests.conftest import PARAMS, REPO, SMALL_SPEC

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.afresh import replayed
+from harness.claims import allocation
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.results import PartResult
 from harness.claims.sequential import CEILING, PILOT, cells_used, first_deciding_look, is_decided, next_look
@@ -26,7 +27,6 @@ from harness.pipeline.context import Context, Options
 from harness.progress import Progress
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
-from harness.verdicts import measured
 from harness.verdicts.check import judge_spec
 from harness.verdicts.measured import repeats_wanted
 from tests.claims.judged import PARSE, TableEvidence, judge, look_at, plain
@@ -289,7 +289,7 @@ def test_where_time_is_short_claims_that_need_the_fewest_models_go_first(
     assert all(first[claim] == every[claim] for claim in first)
 
     def chosen(times: float) -> set[str]:
-        monkeypatch.setattr(measured, "CHEAPEST_FACTOR", times)
+        monkeypatch.setattr(allocation, "CHEAPEST_FACTOR", times)
         return set(repeats_wanted(scaled, table, cheapest=True))
 
     assert chosen(1) == {"near"}

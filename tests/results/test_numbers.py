@@ -443,12 +443,13 @@ def test_a_committed_table_judged_from_csv_gives_what_its_own_spec_gives(make_pr
     from harness.claims.evidence import Measurements
     from harness.claims.operands import MetricSeries
     from harness.claims.samples import Samples
-    from harness.pipeline.judging import measurements
+    from harness.pipeline.sources import source_of_run
 
     project = make_project()
     frame = log()
     frame.to_csv(project.root / "results.csv", index=False)
-    table, _ = measurements(run_written(project, experiment(), OVERFITS))
+    run = run_written(project, experiment(), OVERFITS)
+    table, _ = source_of_run(run).read(run)
     assert table is not None
     rows = frame.rename(columns={"method": "arm", "seed": "repeat"}).melt(["arm", "repeat", "epoch"], var_name="metric")
     rows = rows.assign(repeat=rows["repeat"] // 10, attack="", stderr=0.0, epsilon=math.nan)

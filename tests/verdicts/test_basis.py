@@ -23,7 +23,8 @@ from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale
 from harness.verdicts.basis import LARGEST_E
 from harness.verdicts.check import judge_spec
-from harness.verdicts.measured import evidence_of, repeats_wanted
+from harness.verdicts.evidence import evidence_of
+from harness.verdicts.measured import repeats_wanted
 from tests.claims.judged import plain
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
 

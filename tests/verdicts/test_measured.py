@@ -17,7 +17,7 @@ from harness.paths import Project
 from harness.spec.load import Loaded, load_spec, load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
-from harness.verdicts.measured import evidence_of
+from harness.verdicts.evidence import evidence_of
 from tests.conftest import REPO, SMALL_SPEC
 
 SIDE = "metric: advantage, arm: iid, attack: logloss, chosen: {metric: accuracy_test, at_least: 0.6"
