@@ -25,7 +25,7 @@ from rich.table import Table
 from benchmarks.execution import grid_times, overheads, store_reads
 from benchmarks.queries import label_times, sampling_seconds
 from harness.files import write_text
-from harness.verdicts.check import hardware
+from harness.verdicts.provenance import hardware
 
 PEERS = ("opacus", "opacus_ghost", "jax_vmap")
 RESULTS = Path(__file__).parent / "results.json"

@@ -40,7 +40,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from harness.claims.sequential import PILOT, by_cell
+from harness.claims.allocation import PILOT, by_cell
 from harness.commands.common import context_for, load
 from harness.coordinates import Attacked, place
 from harness.execution.table import axes_of, read_table, write_parquet

@@ -35,15 +35,16 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from harness.claims import sequential
+from harness.claims import allocation
+from harness.claims.allocation import CEILING, PILOT, SHARE, allocate_repeats, next_look
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.combine import judge_part
 from harness.claims.design import Bounded, Design, Fixed, Sequential, Series
 from harness.claims.evidence import Measurements
+from harness.claims.judgement import first_deciding_look, judge_on_basis
 from harness.claims.kinds.compare import Compare
 from harness.claims.results import Part, PartResult
 from harness.claims.samples import Samples
-from harness.claims.sequential import CEILING, PILOT, SHARE, allocate_repeats, first_deciding_look, next_look
 from harness.claims.series import OUTCOME
 from harness.claims.testing import Look
 from harness.files import write_text
@@ -57,14 +58,13 @@ from harness.inference.shares import rarity_bound
 from harness.inference.skewness import hall_transform
 from harness.inference.t_mixture import t_mixture_cs
 from harness.inference.t_test import estimate
-from harness.verdicts.basis import judge_on_basis
 
 ARMS = {"a": ArmFacts(1e-5)}
 RESULTS = Path(__file__).parent / "calibration.json"
 KEPT = Path(__file__).parents[1] / ".harness"
 """Where outcomes of a run that may be stopped are kept."""
 JUDGE = closure(
-    "harness.verdicts.basis", Compare.__module__, packages=("harness.claims", "harness.inference", "harness.verdicts")
+    "harness.claims.judgement", Compare.__module__, packages=("harness.claims", "harness.inference", "harness.verdicts")
 )
 """Modules that outcomes depend on."""
 ALPHA = 0.05
@@ -640,9 +640,9 @@ def _of_parts(each: int, seed: int, setup: tuple[tuple[int, int], str]) -> dict[
     truth = {"all": "reproduced", "one f": "violated", "half": "violated"}
     right = next((verdict for start, verdict in truth.items() if name.startswith(start)), "inconclusive")
     row: dict[str, Any] = {"parts": k, "repeats": usual, "effects": name}
-    for rule, pursued in (("the clearest", sequential._keep_clearest), ("all open", lambda places: places)):
+    for rule, pursued in (("the clearest", allocation._keep_clearest), ("all open", lambda places: places)):
         rng, found = generator(seed, f"parts/{k}/{usual}/{name}"), []
-        with patch.object(sequential, "_keep_clearest", pursued):
+        with patch.object(allocation, "_keep_clearest", pursued):
             for _ in range(each):
                 effects = PART_EFFECTS[name](rng, k)[:, None] + rng.standard_normal((k, most))
                 found.append(_until_decided(np.clip(SCALE * effects, -1.0, 1.0), usual, most))

@@ -17,7 +17,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from harness.claims.sequential import PILOT, by_cell
+from harness.claims.allocation import PILOT, by_cell
 from harness.commands.common import context_for, load, project_here
 from harness.coordinates import Cell, place
 from harness.errors import HarnessError

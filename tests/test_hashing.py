@@ -124,7 +124,7 @@ def test_a_closure_leads_through_packages_and_runs_nothing(tmp_path: Path, monke
 
 def test_the_judge_rests_on_what_decides_a_claim() -> None:
     result = set(closure("harness.verdicts.check", "harness.claims.kinds.compare"))
-    claims = ("claims.combine", "claims.contrasts", "claims.samples", "claims.sequential", "claims.testing")
-    others = ("inference.t_test", "verdicts.basis", "verdicts.measured")
+    claims = ("claims.combine", "claims.contrasts", "claims.samples", "claims.judgement", "claims.testing")
+    others = ("inference.t_test", "verdicts.points", "verdicts.measured")
     assert result >= {f"harness.{name}" for name in (*claims, *others)}
     assert "harness.claims.kinds.interior_peak" not in result

@@ -10,9 +10,9 @@ from functools import partial
 
 import pandas as pd
 
+from harness.claims.allocation import PILOT, next_look
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.operands import MetricOperand
-from harness.claims.sequential import PILOT, next_look
 from harness.claims.series import is_of_runs
 from harness.coordinates import Attacked, Cell
 from harness.execution import curves

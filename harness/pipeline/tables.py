@@ -20,7 +20,7 @@ from harness.hashing import canonical_json
 from harness.pipeline.context import Context, Run
 from harness.pipeline.sources import CLAIMS, REASON, experiment_digest
 from harness.spec.resolve import content
-from harness.verdicts.check import hardware
+from harness.verdicts.provenance import hardware
 
 PREPARED = "prepared"
 """What a table's file remembers of how data became features; those that are committed leave it to their data sets."""

@@ -31,9 +31,9 @@ from harness.report.summary import catalogue_sentence, markdown
 from harness.spec.model import ALPHA, Spec
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
-from harness.verdicts.check import hardware
 from harness.verdicts.counts import count
 from harness.verdicts.multiplicity import correct_for_all_claims
+from harness.verdicts.provenance import hardware
 
 RUN = "run.json"
 Pictures = Mapping[str, Drawing]

@@ -34,10 +34,10 @@ from harness.report.prose import curve_with_article, curve_words, deciding_point
 from harness.report.vocabulary import figure
 from harness.spec.load import Loaded, load_spec
 from harness.spec.model import Spec
-from harness.verdicts.check import hardware
 from harness.verdicts.counts import words_text
 from harness.verdicts.evidence import look_at
 from harness.verdicts.partial import time_text
+from harness.verdicts.provenance import hardware
 
 ON_MODELS = ("stands", "by itself")
 """The certainty of what is decided on trained models."""

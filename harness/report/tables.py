@@ -12,10 +12,10 @@ import pandas as pd
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.series import groups_by_outcome, outcomes_by_arm
 from harness.claims.verdict import Verdict
+from harness.claims.whole import combined_outcome
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
 from harness.spec.model import Spec
 from harness.spec.page import TableEntry
-from harness.verdicts.basis import combined_outcome
 
 HEADINGS = {
     "accuracy_loss_nonmembers": "loss",

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
-from harness.claims.sequential import CEILING
+from harness.claims.allocation import CEILING
 from harness.config import Config
 from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.errors import HarnessError, first_fault

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from harness.claims.allocation import allocate_repeats
 from harness.claims.arm_facts import ArmFacts
 from harness.claims.combine import judge_part
 from harness.claims.contrasts import Comparisons, RepeatNumber, leaves_of
@@ -17,7 +18,6 @@ from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.results import Part, PartResult
 from harness.claims.samples import Samples
-from harness.claims.sequential import allocate_repeats
 from harness.claims.testing import Look
 from harness.hashing import generator
 from harness.inference.estimates import FEWEST

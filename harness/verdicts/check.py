@@ -3,69 +3,33 @@
 from __future__ import annotations
 
 import math
-import platform
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import pandas as pd
 
-from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind, TheoryResult
+from harness.claims.expectation import ClaimKind, MeasuredClaimKind
 from harness.claims.expression import Expression, over_axes
-from harness.claims.reasons import of_parts
+from harness.claims.judgement import JudgeClaim, Judgement, basis_of, cells_used, judge_on_basis
 from harness.claims.results import PartResult
-from harness.claims.sequential import JudgeClaim, cells_used
 from harness.claims.testing import Look
-from harness.claims.verdict import Basis, Outcome, Verdict
+from harness.claims.verdict import Outcome, Verdict
+from harness.claims.whole import combined_outcome, index_of, number_reasons, reason_text, shown_part
 from harness.coordinates import Attacked
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
-from harness.hashing import code_fingerprint
-from harness.imports import closure
 from harness.inference.shares import rarity_bound
-from harness.metrics import METRICS
-from harness.metrics.metric import module_of
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
-from harness.verdicts.basis import Judgement, basis_of, combined_outcome, judge_on_basis, points_of
 from harness.verdicts.evidence import look_at
 from harness.verdicts.flags import describe_assumptions
 from harness.verdicts.measured import ClaimError, judge_of, repeats_wanted
 from harness.verdicts.partial import repeats_of, seconds_a_model, tally_points, would_decide
+from harness.verdicts.points import points_of
+from harness.verdicts.provenance import judging_code, provenance_fields
 from harness.verdicts.rates import describe_rates, describe_turned_scores
-from harness.verdicts.shown import index_of, number_reasons, reason_text, shown_part
-
-PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
-
-
-@cache
-def hardware() -> str:
-    """Processor and operating system, as far as they are known."""
-    name = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                name = line.split(":", 1)[1].strip()
-                break
-    except OSError:
-        pass
-    return f"{name}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
-
-
-def installed_versions(names: Iterable[str]) -> dict[str, str]:
-    """Versions of those packages that are installed; without TensorFlow, for example, where one only judges."""
-    return {name: known for name in names if (known := _installed_version(name)) is not None}
-
-
-@cache
-def _installed_version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+from harness.verdicts.theory import theory_fields
 
 
 @dataclass(frozen=True)
@@ -109,14 +73,8 @@ def judge_spec(
         "spec": spec.id,
         "profile": scaled.profile,
         "alpha": alpha,
-        "spec_sha256": sha256,
-        "packages": installed_versions(PACKAGES),
+        **provenance_fields(scaled, sha256, table),
     }
-    if spec.experiment is not None:
-        common |= _origin_fields(table)
-    if spec.own_experiment is not None:
-        mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
-        common |= {"seed": spec.own_experiment.seed, "mlflow": mlflow}
     spent = _SpentSoFar()
     if table is not None and spec.own_experiment is not None:
         axes = spec.own_experiment.coordinates
@@ -134,17 +92,6 @@ def judge_spec(
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
-
-
-def _origin_fields(table: pd.DataFrame | None) -> dict[str, object]:
-    """Fields of verdicts that say on which data and machine, and by which code, a table was measured."""
-    known = table.attrs if table is not None else {}
-    commits = known.get("commits", {})
-    return {
-        "data_sha256": str(known.get("data_sha256", "")),
-        "hardware": str(known.get("hardware", "")),
-        "measured_by": tuple(f"code {code} (commit {commits[code][:12]})" for code in sorted(commits)),
-    }
 
 
 def _judge_reading(
@@ -199,12 +146,10 @@ def _judge_claim(
         "inequality": tuple(tree.text() for tree in trees),
         "expressions": trees,
         "note": claim.note,
-        "code": _judging_code(kinds),
+        "code": judging_code(kinds),
     }
     if claim.theory:
-        packages = installed_versions(name for e in claim.theory for name in e.packages)
-        fields |= _theory_fields(claim.theory, claim.example)
-        return Verdict.model_validate({**common, **fields, "packages": packages})
+        return Verdict.model_validate({**common, **fields, **theory_fields(claim.theory, claim.example)})
     fields |= {
         "definitions": _definitions(parts),
         "data": "own",
@@ -251,58 +196,9 @@ def _inequality_tree(part: ClaimKind, spec: Spec) -> Expression:
     return over_axes(part.tree(), [axis for axis in spec.axes if axis not in closed])
 
 
-def _judging_code(parts: Sequence[ClaimKind]) -> str:
-    """Hash of the code that judges these parts: this module, their kinds, formulas and metrics, with all that they
-    import."""
-    modules = {__name__, *(type(part).__module__ for part in parts)}
-    for part in parts:
-        modules |= {FORMULAS[name].function.__module__ for name in _formulas_of(part)}
-        if isinstance(part, MeasuredClaimKind):
-            named = (METRICS.get(name) for operand in part.operands() for name in operand.metrics)
-            modules |= {module_of(metric) for metric in named if metric is not None}
-    return code_fingerprint(*closure(*sorted(modules)))
-
-
-def _formulas_of(part: ClaimKind) -> Iterable[str]:
-    if isinstance(part, MeasuredClaimKind):
-        return [formula.formula for formula in part.formulas()]
-    assert isinstance(part, TheoryClaimKind)
-    return [name for name in part.definitions() if name in FORMULAS]
-
-
 def _definitions(parts: Sequence[MeasuredClaimKind]) -> dict[str, str]:
     names = dict.fromkeys(formula.formula for part in parts for formula in part.formulas())
     return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in names}
-
-
-def _theory_fields(parts: Sequence[TheoryClaimKind], example: Mapping[str, float]) -> dict[str, object]:
-    findings = [e.refute_at(example, e.judge()) for e in parts]
-    outcome = combined_outcome([f.outcome for f in findings])
-    deciding = [f for f in findings if f.outcome == outcome]
-    shown = min(deciding, key=lambda f: (outcome == "violated" and f.basis == "simulated", f.worst))
-    reasons = [f.why.model_copy(update={"part": index}) for index, f in enumerate(findings)]
-    because = [index for index, f in enumerate(findings) if f.outcome == outcome]
-    return {
-        "definitions": {name: text for e in parts for name, text in e.definitions().items()},
-        "verdict": outcome,
-        "reason": of_parts([reasons[index] for index in because], len(findings)),
-        "reasons": reasons,
-        "because": because,
-        "parts": [f.outcome for f in findings],
-        "data": "none",
-        "effect": shown.worst if math.isfinite(shown.worst) else None,
-        "counterexample": shown.counterexample,
-        "test": "; ".join(dict.fromkeys(f.test for f in findings)),
-        "correction": "none",
-        "basis": _shared_basis(deciding) if outcome in ("reproduced", "violated") else None,
-    }
-
-
-def _shared_basis(findings: Sequence[TheoryResult]) -> Basis:
-    """The basis of several findings: the weakest where all are needed, the strongest of those that refute."""
-    order: tuple[Basis, ...] = ("simulated", "computed", "proof")
-    choose = max if findings[0].outcome == "violated" else min
-    return choose((f.basis for f in findings), key=order.index)
 
 
 def _measured_fields(judgement: Judgement, look: Look, alpha: float) -> dict[str, object]:

@@ -9,16 +9,16 @@ from typing import overload
 
 import pandas as pd
 
-from harness.claims.allocation import Limits, allocate_among_claims, allocate_for_ranges
+from harness.claims.allocation import Limits, allocate_among_claims, allocate_for_ranges, by_cell
 from harness.claims.combine import judge_part
 from harness.claims.contrasts import Compared
 from harness.claims.design import Bounded, Design
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.judgement import JudgeClaim
 from harness.claims.operands import OWNER_SET
 from harness.claims.results import Part, PartResult, PointResult
 from harness.claims.samples import NothingToTest, Repeats
-from harness.claims.sequential import JudgeClaim, by_cell
 from harness.claims.testing import Look
 from harness.coordinates import Attacked, place
 from harness.errors import HarnessError

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from harness.claims.allocation import allocate_repeats, by_cell
 from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.judgement import Judgement
 from harness.claims.results import PartResult
-from harness.claims.sequential import allocate_repeats, by_cell
 from harness.claims.verdict import Word
 from harness.coordinates import Attacked, Level, place
 from harness.inference import FEWEST
-from harness.verdicts.basis import Judgement
 
 FAR = 10_000
 """Repeats past which nothing is promised."""

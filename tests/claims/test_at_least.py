@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from harness.claims.allocation import allocate_repeats
 from harness.claims.combine import count_as_one
 from harness.claims.contrasts import leaves_of
 from harness.claims.design import Sequential
 from harness.claims.results import Part, PartResult
-from harness.claims.sequential import allocate_repeats
 from harness.inference.t_test import Estimate
 from tests.claims.judged import PARSE, combined, declared_by, evidence_of, judge, judge_one, parts_of, point_result
 

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from harness.claims.allocation import allocate_repeats
 from harness.claims.results import Part
-from harness.claims.sequential import allocate_repeats
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, look_at, parts_of
 
 EPSILONS = (1.0, 2.0, 4.0, float("inf"))

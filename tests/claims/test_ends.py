@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from harness.claims.allocation import allocate_repeats
 from harness.claims.design import Sequential
 from harness.claims.results import Part
-from harness.claims.sequential import allocate_repeats
 from harness.metrics.metric import METRICS, source_of
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, parts_of
 

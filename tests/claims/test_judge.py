@@ -16,12 +16,12 @@ from harness.claims.design import Bounded, Sequential
 from harness.claims.operands import MetricSeries, Number
 from harness.claims.results import Part, PartResult, PointResult
 from harness.claims.testing import compare_equivalence
+from harness.claims.whole import combined_outcome
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
 from harness.inference.estimates import SequentialEstimate
 from harness.inference.t_test import Estimate, detectable_effect, difference, estimate, repeats_needed
 from harness.privacy.accounting import to_replace_one
-from harness.verdicts.basis import combined_outcome
 from tests.claims.judged import PARSE, evidence_of, judge, judge_one, parts_of, point_result, with_bounds
 
 GRID = (0.1, 1.0, 10.0)

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from harness.claims.allocation import allocate_repeats
 from harness.claims.design import Bounded, Sequential
 from harness.claims.results import Part, PartResult
-from harness.claims.sequential import allocate_repeats
 from harness.inference.estimates import SequentialEstimate
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, parts_of
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.claims.allocation import allocate_repeats
 from harness.claims.design import Sequential
 from harness.claims.results import PartResult
-from harness.claims.sequential import allocate_repeats
 from tests.claims.judged import EPSILON, TableEvidence, evidence_of, judge, plain
 from tests.claims.test_judge import GRID, compare, table
 

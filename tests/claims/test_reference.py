@@ -10,9 +10,9 @@ import pytest
 from hypothesis import strategies as st
 from scipy import stats
 
+from harness.claims.allocation import _is_on_deciding_side, _Rule
 from harness.claims.design import Bounded, Sequential, Series
 from harness.claims.results import PartResult
-from harness.claims.sequential import _is_on_deciding_side, _Rule
 from harness.formulas import FORMULAS
 from harness.inference.estimates import FEWEST
 from harness.inference.t_mixture import (

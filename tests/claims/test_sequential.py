@@ -15,11 +15,13 @@ import pytest
 
 from benchmarks.afresh import replayed
 from harness.claims import allocation
+from harness.claims.allocation import CEILING, PILOT, next_look
+from harness.claims.allocation import allocate_repeats as wanted_cells
 from harness.claims.design import DESIGNS, Sequential, design_of
+from harness.claims.judgement import cells_used, first_deciding_look
 from harness.claims.results import PartResult
-from harness.claims.sequential import CEILING, PILOT, cells_used, first_deciding_look, is_decided, next_look
-from harness.claims.sequential import allocate_repeats as wanted_cells
 from harness.claims.verdict import basis_text
+from harness.claims.whole import is_decided
 from harness.errors import HarnessError
 from harness.inference import FEWEST
 from harness.inference.t_mixture import t_mixture_cs

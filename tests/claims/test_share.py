@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from harness.claims.allocation import allocate_repeats
 from harness.claims.contrasts import needed_points
 from harness.claims.design import Sequential
 from harness.claims.results import Part, PartResult, PointResult, not_run
-from harness.claims.sequential import allocate_repeats
 from tests.claims.judged import PARSE, combined, evidence_of, judge, plain, point_result
 
 OF = {"metric": "advantage", "arm": "a", "attack": "x"}

@@ -13,6 +13,7 @@ import pytest
 from harness.claims.contrasts import Contrast
 from harness.claims.design import Bounded, Design, Sequential
 from harness.claims.evidence import Measurements
+from harness.claims.judgement import LARGEST_E
 from harness.claims.operands import MetricSeries
 from harness.claims.samples import Samples
 from harness.claims.verdict import Verdict, basis_text
@@ -21,7 +22,6 @@ from harness.inference.shares import share_at_least
 from harness.paths import Project
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale
-from harness.verdicts.basis import LARGEST_E
 from harness.verdicts.check import judge_spec
 from harness.verdicts.evidence import evidence_of
 from harness.verdicts.measured import repeats_wanted

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from harness.claims.judgement import Judgement
 from harness.claims.results import PartResult
 from harness.claims.verdict import Verdict
 from harness.coordinates import Cell, place
@@ -17,7 +18,6 @@ from harness.paths import Project
 from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile, scale
 from harness.verdicts import partial
-from harness.verdicts.basis import Judgement
 from harness.verdicts.check import judge_spec
 from harness.verdicts.partial import parts_text, repeats_of, seconds_a_model, tally_points, would_decide
 from tests.claims.judged import PARSE, point_result

@@ -1,22 +1,28 @@
-"""What a verdict rests on: the metrics' ranges alone where these decide, else a t-test."""
+"""A claim judged: at the first look that decides it, on the metrics' ranges alone where these do, else by a t-test.
+
+A claim is judged after its first 2, 3, ... repeats, and its verdict is that of the first of these looks
+that decides it; its tests may be looked at after each repeat (`harness.inference.t_mixture`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.claims.design import Bounded, Design, Sequential, Summarised
 from harness.claims.results import PartResult, PointResult
-from harness.claims.sequential import JudgeClaim, first_deciding_look, is_decided
 from harness.claims.testing import Look
-from harness.claims.verdict import Basis, Outcome, Point
+from harness.claims.verdict import Basis, Outcome
+from harness.claims.whole import combined_outcome, is_decided, is_decided_by
+from harness.coordinates import Cell
 from harness.inference.e_values import calibrate_p_value, e_value_of_bets, e_value_of_t_mixture
-from harness.inference.shares import share_at_least
-from harness.verdicts.bounds import bounds_at
+from harness.inference.estimates import SequentialEstimate
 
 LARGEST_E = 1e12
 BY_RANGES = Bounded()
 """The method that uses nothing but the range of what is measured."""
+JudgeClaim = Callable[[Look], Sequence[PartResult]]
+"""The results of a claim's parts. They may be worked out one by one, as they are asked for."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,65 @@ def judge_on_basis(judge_claim: JudgeClaim, look: Look, alpha: float, findings_o
     return Judgement(findings, by_t_test, bounded, decided_at, e_value)
 
 
+def first_deciding_look(judge_claim: JudgeClaim, look: Look) -> tuple[Sequence[PartResult], int | None]:
+    """The results at the first repeats that decide a claim, with their number; without them, those of all repeats and
+    None."""
+    # Evidence only grows with the repeats, so a part that one look decides is decided alike at all later ones.
+    repeats, parts = max(2, look.repeats), judge_claim(look)
+    outcomes = [part.outcome for part in parts]
+    if not is_decided_by(outcomes):
+        return parts, None
+    violated = [index for index, outcome in enumerate(outcomes) if outcome == "violated"]
+    reproduced = [index for index, outcome in enumerate(outcomes) if outcome == "reproduced"]
+
+    def decides(n: int) -> bool:
+        parts = judge_claim(look.take_first(n))
+        if violated:
+            return any(parts[index].outcome == "violated" for index in violated)
+        return all(parts[index].outcome == "reproduced" for index in reproduced)
+
+    guess = min if violated else max
+    n = _first_number(2, repeats, decides, guess(_guess_repeats(parts[index]) for index in violated or reproduced))
+    return judge_claim(look.take_first(n)), n
+
+
+def _guess_repeats(part: PartResult) -> int:
+    """A guess at the first repeats that decide a part as it was decided."""
+    support, oppose = part.levels(part.level, part.parts)
+    violated = part.outcome == "violated"
+    level, sign = (oppose, -1.0) if violated else (support, 1.0)
+    points = sorted(
+        one.effect.guess_repeats(level, sign) if isinstance(one.effect, SequentialEstimate) else one.looked_at
+        for one in part.point_results
+    )
+    needed = len(points) + part.absent - part.needed + 1 if violated else part.needed
+    return points[min(needed, len(points)) - 1] if points else 0
+
+
+def _first_number(low: int, high: int, decides: Callable[[int], bool], guess: int) -> int:
+    """The first of the numbers from `low` to `high` that decides, where all after it do, and `high` does."""
+    place = min(max(guess, low), high)
+    while low < high:
+        if place == high or decides(place):
+            high = place
+            if place == low or not decides(place - 1):
+                return place
+            high = place - 1
+        else:
+            low = place + 1
+        place = (low + high) // 2
+    return high
+
+
+def cells_used(findings: Sequence[PartResult]) -> tuple[int, int]:
+    """Number of trained models that results rest on, and number of their cells."""
+    repeats: dict[Cell, int] = {}
+    for look in (look for f in findings for look in f.point_results):
+        for cell in look.cells | look.decided_on:
+            repeats[cell] = max(repeats.get(cell, 0), look.repeats)
+    return sum(repeats.values()), len(repeats)
+
+
 def _e_value(
     judge_claim: JudgeClaim, look: Look, findings: Sequence[PartResult], is_distribution_free: bool
 ) -> float | None:
@@ -73,12 +138,6 @@ def _e_value(
     else:
         e_value = e_value_of_t_mixture(p_value)
     return min(LARGEST_E, e_value)
-
-
-def combined_outcome(outcomes: list[Outcome]) -> Outcome:
-    """The outcome of a claim all of whose parts must hold."""
-    order: tuple[Outcome, ...] = ("violated", "not run", "inconclusive")
-    return next((o for o in order if o in outcomes), "reproduced")
 
 
 def basis_of(judgement: Judgement, outcome: Outcome) -> tuple[Basis | None, int]:
@@ -104,22 +163,3 @@ def _deciding_points(finding: PartResult) -> list[PointResult]:
         return [] if finding.place is None else [finding.point_results[finding.place]]
     clearest = sorted(finding.point_results, key=lambda one: one.oppose if against else one.support)
     return clearest[:needed]
-
-
-def points_of(judgement: Judgement, look: Look, alpha: float) -> list[Point]:
-    """All points as the look's own method sees them, with the shares and intervals that need no assumption, and with
-    how they stand to a bound on what an attack can do."""
-    points, sequential = [], look.method.name == "sequential"
-    for by_t_test, bounded in zip(judgement.by_t_test, judgement.bounded, strict=True):
-        for index, one in enumerate(by_t_test.points):
-            extra_fields: dict[str, object] = {}
-            if index < len(by_t_test.point_results):
-                extra_fields |= bounds_at(by_t_test.shown_results[index], look)
-                if (holds := by_t_test.point_results[index].holds) is not None:
-                    count = int(holds.sum())
-                    extra_fields |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, sequential)}
-            if index < len(bounded.points):
-                free = bounded.points[index]
-                extra_fields |= {"free_low": free.low, "free_high": free.high}
-            points.append(one.model_copy(update=extra_fields))
-    return points

@@ -1,13 +1,28 @@
-"""By which of its parts a claim is shown, and the reasons of all."""
+"""A claim from its parts: its outcome, the part that it is shown by, and the reasons of all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from harness.claims.reasons import Reason, of_parts
 from harness.claims.results import PartResult
 from harness.claims.verdict import Outcome
-from harness.verdicts.basis import combined_outcome
+
+
+def is_decided(findings: Sequence[PartResult]) -> bool:
+    """Whether one part is violated, or every part that is run is reproduced."""
+    return is_decided_by([f.outcome for f in findings])
+
+
+def is_decided_by(outcomes: Collection[Outcome]) -> bool:
+    """The same from the outcomes of the parts."""
+    return "violated" in outcomes or (set(outcomes) <= {"reproduced", "not run"} and "reproduced" in outcomes)
+
+
+def combined_outcome(outcomes: list[Outcome]) -> Outcome:
+    """The outcome of a claim all of whose parts must hold."""
+    order: tuple[Outcome, ...] = ("violated", "not run", "inconclusive")
+    return next((o for o in order if o in outcomes), "reproduced")
 
 
 def shown_part(findings: Sequence[PartResult]) -> tuple[Outcome, PartResult]:

@@ -1,0 +1,28 @@
+"""The points of a judged claim as they are published."""
+
+from __future__ import annotations
+
+from harness.claims.judgement import Judgement
+from harness.claims.testing import Look
+from harness.claims.verdict import Point
+from harness.inference.shares import share_at_least
+from harness.verdicts.bounds import bounds_at
+
+
+def points_of(judgement: Judgement, look: Look, alpha: float) -> list[Point]:
+    """All points as the look's own method sees them, with the shares and intervals that need no assumption, and with
+    how they stand to a bound on what an attack can do."""
+    points, sequential = [], look.method.name == "sequential"
+    for by_t_test, bounded in zip(judgement.by_t_test, judgement.bounded, strict=True):
+        for index, one in enumerate(by_t_test.points):
+            extra_fields: dict[str, object] = {}
+            if index < len(by_t_test.point_results):
+                extra_fields |= bounds_at(by_t_test.shown_results[index], look)
+                if (holds := by_t_test.point_results[index].holds) is not None:
+                    count = int(holds.sum())
+                    extra_fields |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, sequential)}
+            if index < len(bounded.points):
+                free = bounded.points[index]
+                extra_fields |= {"free_low": free.low, "free_high": free.high}
+            points.append(one.model_copy(update=extra_fields))
+    return points

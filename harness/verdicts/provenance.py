@@ -1,0 +1,87 @@
+"""What verdicts follow from besides their evidence: spec, data, code, packages, seed and machine."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pandas as pd
+
+from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind
+from harness.formulas import FORMULAS
+from harness.hashing import code_fingerprint
+from harness.imports import closure
+from harness.metrics import METRICS
+from harness.metrics.metric import module_of
+from harness.spec.profile import Scaled
+
+PACKAGES = ("tensorflow", "tensorflow-privacy", "dp-accounting", "numpy", "scipy", "scikit-learn", "pandas")
+JUDGE = "harness.verdicts.check"
+"""The module that judges a spec's claims."""
+
+
+@cache
+def hardware() -> str:
+    """Processor and operating system, as far as they are known."""
+    name = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.split(":", 1)[1].strip()
+                break
+    except OSError:
+        pass
+    return f"{name}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+
+
+def installed_versions(names: Iterable[str]) -> dict[str, str]:
+    """Versions of those packages that are installed; without TensorFlow, for example, where one only judges."""
+    return {name: known for name in names if (known := _installed_version(name)) is not None}
+
+
+@cache
+def _installed_version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def provenance_fields(scaled: Scaled, spec_sha256: str, table: pd.DataFrame | None) -> dict[str, object]:
+    """Fields of all verdicts of a spec that say what they follow from."""
+    spec = scaled.spec
+    fields: dict[str, object] = {"spec_sha256": spec_sha256, "packages": installed_versions(PACKAGES)}
+    if spec.experiment is not None:
+        known = table.attrs if table is not None else {}
+        commits = known.get("commits", {})
+        fields |= {
+            "data_sha256": str(known.get("data_sha256", "")),
+            "hardware": str(known.get("hardware", "")),
+            "measured_by": tuple(f"code {code} (commit {commits[code][:12]})" for code in sorted(commits)),
+        }
+    if spec.own_experiment is not None:
+        mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
+        fields |= {"seed": spec.own_experiment.seed, "mlflow": mlflow}
+    return fields
+
+
+def judging_code(parts: Sequence[ClaimKind]) -> str:
+    """Hash of the code that judges these parts: the judge, their kinds, formulas and metrics, with all that they
+    import."""
+    modules = {JUDGE, *(type(part).__module__ for part in parts)}
+    for part in parts:
+        modules |= {FORMULAS[name].function.__module__ for name in _formulas_of(part)}
+        if isinstance(part, MeasuredClaimKind):
+            named = (METRICS.get(name) for operand in part.operands() for name in operand.metrics)
+            modules |= {module_of(metric) for metric in named if metric is not None}
+    return code_fingerprint(*closure(*sorted(modules)))
+
+
+def _formulas_of(part: ClaimKind) -> Iterable[str]:
+    if isinstance(part, MeasuredClaimKind):
+        return [formula.formula for formula in part.formulas()]
+    assert isinstance(part, TheoryClaimKind)
+    return [name for name in part.definitions() if name in FORMULAS]
