@@ -33,9 +33,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 from harness.claims.results import PartResult, PointResult
 from harness.claims.whole import is_decided
-from harness.coordinates import Attacked, Cell
+from harness.coordinates import Attacked, Cell, Level, place
 from harness.inference.estimates import FEWEST, SequentialEstimate
 
 PILOT = 2
@@ -310,3 +312,12 @@ def _is_on_deciding_side(look: PointResult, finding: PartResult) -> bool:
     That is against a claim for all points, and for a claim for some point; for a share of points, against the claim.
     """
     return look.effect.mean != 0 and (look.effect.mean < 0) == (finding.quantifier != "some")
+
+
+def repeats_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[Attacked, int]:
+    """Number of repeats in a table by cell and attack ("": of the models themselves)."""
+    repeats: dict[Attacked, int] = {}
+    for key, count in table.groupby(["arm", "attack", *axes])["repeat"].nunique().items():
+        names: tuple[Level, ...] = key  # type: ignore[assignment]
+        repeats[(str(names[0]), place(zip(axes, names[2:], strict=True))), str(names[1])] = int(count)
+    return repeats

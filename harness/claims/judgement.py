@@ -37,6 +37,8 @@ class Judgement:
     decided_at: int | None
     """Repeats at the look that decided, where the design is sequential."""
     e_value: float | None
+    is_sequential: bool = False
+    """Whether repeats were added until claims were decided."""
 
 
 def judge_on_basis(judge_claim: JudgeClaim, look: Look, alpha: float, findings_only: bool = False) -> Judgement:
@@ -46,15 +48,16 @@ def judge_on_basis(judge_claim: JudgeClaim, look: Look, alpha: float, findings_o
     """
     method, decided_at = look.method, None
     is_distribution_free = is_decided(judge_claim(look.by(BY_RANGES)))
-    if method.name == "sequential":
+    if sequential := method.name == "sequential":
         _, decided_at = first_deciding_look(judge_claim, look.by(BY_RANGES) if is_distribution_free else look)
         look = look.take_first(decided_at or look.repeats)
     if findings_only:
-        return Judgement([*judge_claim(look.by(BY_RANGES) if is_distribution_free else look)], [], [], decided_at, None)
+        findings = [*judge_claim(look.by(BY_RANGES) if is_distribution_free else look)]
+        return Judgement(findings, [], [], decided_at, None, sequential)
     by_t_test, bounded = [*judge_claim(look)], [*judge_claim(look.by(BY_RANGES))]
     findings = bounded if is_distribution_free else by_t_test
     e_value = _e_value(judge_claim, look, findings, is_distribution_free)
-    return Judgement(findings, by_t_test, bounded, decided_at, e_value)
+    return Judgement(findings, by_t_test, bounded, decided_at, e_value, sequential)
 
 
 def first_deciding_look(judge_claim: JudgeClaim, look: Look) -> tuple[Sequence[PartResult], int | None]:

@@ -6,8 +6,8 @@ import contextlib
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
-import pandas as pd
 from pydantic import ValidationError
 
 from harness.bounds import read_text
@@ -15,20 +15,18 @@ from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.errors import HarnessError, first_fault
 from harness.execution.table import read_table
 from harness.files import write_text
-from harness.metrics.metric import source_of
 from harness.pipeline.context import Context, Run
 from harness.pipeline.parallel import Task, compute_side_by_side
-from harness.pipeline.sources import CLAIMS, experiment_digest, source_of_run
-from harness.spec.claim import Claim
+from harness.pipeline.sources import experiment_digest, source_of_run
 from harness.spec.document import locate
-from harness.spec.model import Spec
 from harness.spec.profile import load_params
-from harness.spec.readings import Reading, SentenceReading, readings
+from harness.spec.readings import Reading, readings
 from harness.verdicts.check import judge_spec
+from harness.verdicts.evidence import Evidence
 from harness.verdicts.groups import independent_claims
+from harness.verdicts.judge import CLAIMS, judge_claims
 from harness.verdicts.measured import ClaimError
-from harness.verdicts.partial import seconds_a_model
-from harness.verdicts.publish import is_about_counts, publish, reading_matters
+from harness.verdicts.publish import is_about_counts, reading_matters
 
 BYTES_A_PROOF = 20_000
 """Size of a table of measurements whose claims take about as long to judge as one proof."""
@@ -61,46 +59,22 @@ def judge(run: Run, claims: Collection[str] | None = None) -> list[Verdict]:
 
     Reads the measurements of the spec and of those of its readings that were run; a verdict follows from all of them.
     """
-    declared = {claim.id: claim for claim in run.spec.claims}
-    parts_of = {
-        claim.id: [] if claim.theory else run.spec.parts(claim)
-        for claim in run.spec.claims
-        if claims is None or claim.id in claims
-    }
-    measured = source_of_run(run).read(run)
-    as_declared = _judge_as_declared(run, claims, measured=measured)
-    violated = {verdict.id.split("#")[1] for verdict in as_declared if verdict.verdict == "violated"}
-    judged_readings = []
-    for reading, variant in other_readings(run):
-        concerned = {c for c, parts in parts_of.items() if reading_matters(reading, parts, run.declared.spec)}
-        by_claim = _verdicts_of_reading(variant, concerned, concerned & violated)
-        judged_readings.append((reading, concerned, by_claim))
-    verdicts, seconds = [], _seconds_a_model(run.spec, measured[0])
-    for verdict in as_declared:
-        claim = declared[verdict.id.split("#")[1]]
-        readings_of_claim: list[tuple[Reading | SentenceReading, Verdict | None]] = [
-            (reading, None if by_claim is None else by_claim.get(claim.id))
-            for reading, concerned, by_claim in judged_readings
-            if claim.id in concerned
-        ]
-        for name, other in claim.other_readings():
-            variant = run.resolve(run.declared.with_claims((other,)))
-            readings_of_claim += [
-                (SentenceReading(name), one)
-                for one in _judge_as_declared(variant, None, reading=True, measured=measured)
-            ]
-        verdicts.append(publish(verdict, claim, run.scaled, readings_of_claim, seconds))
-    return verdicts
+    own = _read_evidence(run)
+    others = [(reading, partial(_read_reading, variant)) for reading, variant in other_readings(run)]
+    with locate_claim_faults(run):
+        return judge_claims(own, others, claims)
 
 
-def _seconds_a_model(spec: Spec, table: pd.DataFrame | None) -> float | None:
-    """Core-seconds that a model of a spec took with all attacks on it; None where nothing says so."""
-    experiment = spec.own_experiment
-    return None if experiment is None or table is None else seconds_a_model(table, experiment.coordinates)
+def _read_evidence(run: Run) -> Evidence:
+    """What the claims of a spec, or of a reading of it, are judged on."""
+    table, why_not = source_of_run(run).read(run)
+    return Evidence(run.scaled, run.declared.spec, run.declared.sha256, table, why_not)
 
 
-def _verdicts_of_reading(variant: Run, claims: Collection[str], violated: Collection[str]) -> dict[str, Verdict] | None:
-    """The verdicts in a reading, by claim; None where the reading was not run.
+def _read_reading(
+    variant: Run, claims: Collection[str], violated: Collection[str]
+) -> tuple[Evidence, Collection[str]] | None:
+    """What `claims` are judged on in a reading, and which of them; None where the reading was not run.
 
     A reading that this profile did not run is judged from the tables of the profile that `readings_of` names, for those
     claims that are `violated` as declared: only they wait for it.
@@ -112,7 +86,7 @@ def _verdicts_of_reading(variant: Run, claims: Collection[str], violated: Collec
         variant, claims = elsewhere.resolve(variant.declared), violated
         if not variant.measurements_file.is_file():
             return None
-    return {verdict.id.split("#")[1]: verdict for verdict in _judge_as_declared(variant, claims, reading=True)}
+    return _read_evidence(variant), claims
 
 
 def _context_of_readings(context: Context) -> Context | None:
@@ -141,7 +115,10 @@ def readings_needed(run: Run) -> list[tuple[Reading, Run]]:
     stays unrestricted.
     """
     spec = run.spec
-    violated = {v.id.split("#")[1] for v in _judge_as_declared(run, None) if v.verdict == "violated"}
+    own = _read_evidence(run)
+    with locate_claim_faults(run):
+        as_declared = judge_spec(own.scaled, own.spec_sha256, own.table, own.why_not)
+    violated = {v.id.split("#")[1] for v in as_declared if v.verdict == "violated"}
     waiting = {claim.id: spec.parts(claim) for claim in spec.claims if claim.id in violated and not claim.theory}
     needed = []
     for reading, variant in other_readings(run):
@@ -171,41 +148,6 @@ def index_readings(run: Run) -> None:
         rows.append({"reading": reading.text, "folder": path.parent.name, "claims": claims})
     text = json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False)
     write_text(run.folder / "readings" / "index.json", text + "\n")
-
-
-def _judge_as_declared(
-    run: Run,
-    claims: Collection[str] | None,
-    reading: bool = False,
-    measured: tuple[pd.DataFrame | None, str] | None = None,
-) -> list[Verdict]:
-    """Judge a spec, or a `reading` of it, from its own table alone; claims that the table of a reading was not run for
-    are left out.
-
-    `measured`: its measurements, where they were read before.
-    """
-    scaled = run.scaled
-    if measured is None:
-        measured = source_of_run(run).read(run)
-    table, why_not = measured
-    if reading and table is not None:
-        metrics = set(table["metric"].unique())
-        claims = [
-            claim.id
-            for claim in scaled.spec.claims
-            if (claims is None or claim.id in claims) and _is_measured_for(table, metrics, claim, scaled.spec)
-        ]
-    with locate_claim_faults(run):
-        return judge_spec(scaled, run.declared.sha256, table, why_not, only=claims, reading=reading)
-
-
-def _is_measured_for(table: pd.DataFrame, metrics: Collection[str], claim: Claim, spec: Spec) -> bool:
-    """Whether the table of a reading, which has these metrics, was run for a claim and has those of the claim."""
-    if claim.id not in table.attrs.get(CLAIMS, (claim.id,)):
-        return False
-    parts = [] if claim.theory else spec.parts(claim)
-    needed = {source_of(m) for part in parts for operand in part.operands() for m in operand.metrics}
-    return needed.issubset(metrics)
 
 
 @contextlib.contextmanager

@@ -25,8 +25,6 @@ from harness.verdicts.baseline import COMPARED
 
 REASON = "not_run_because"
 """The one column of a table that says why there are no measurements."""
-CLAIMS = "claims"
-"""What a reading's table remembers: the claims that it was run for; without it, all."""
 NOTHING_TRAINED = "results from elsewhere: nothing is trained for them"
 """What stands in the index of models of a spec that has none."""
 Table = tuple[pd.DataFrame | None, str]

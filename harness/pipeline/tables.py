@@ -18,8 +18,9 @@ from harness.execution.table import axes_of, read_table, write_parquet
 from harness.files import atomic_path
 from harness.hashing import canonical_json
 from harness.pipeline.context import Context, Run
-from harness.pipeline.sources import CLAIMS, REASON, experiment_digest
+from harness.pipeline.sources import REASON, experiment_digest
 from harness.spec.resolve import content
+from harness.verdicts.judge import CLAIMS
 from harness.verdicts.provenance import hardware
 
 PREPARED = "prepared"

@@ -21,7 +21,6 @@ from harness.identity import spec_fields
 from harness.ids import check_distinct_pages, check_id, check_own_file, id_of_own_file
 from harness.paths import Project
 from harness.spec.attacks import attack_variants
-from harness.spec.claim import Claim
 from harness.spec.counts import check_counts, check_domains
 from harness.spec.document import Document, Keys, from_here, load_document, locate
 from harness.spec.fields import known_fields
@@ -50,10 +49,6 @@ class Loaded:
         """The same spec, to be run for some of its claims only."""
         kept = tuple(claim for claim in self.spec.claims if claim.id in claims)
         return replace(self, spec=self.spec.with_values(claims=kept, figure=()), claims=frozenset(claims))
-
-    def with_claims(self, claims: tuple[Claim, ...]) -> Loaded:
-        """The same spec with other claims than its file has, and without its figure."""
-        return replace(self, spec=self.spec.with_values(claims=claims, figure=()))
 
     @cached_property
     def sha256(self) -> str:

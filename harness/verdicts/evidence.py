@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import singledispatch
 
 import pandas as pd
@@ -23,6 +24,20 @@ from harness.spec.profile import Scaled
 
 LeftOut = Mapping[str, tuple[float, ...]]
 """By arm: the epsilons of the declared grid that a profile does not run."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the claims of a spec, or of a reading of it, are judged on."""
+
+    scaled: Scaled
+    declared: Spec
+    """The spec before the profile."""
+    spec_sha256: str
+    table: pd.DataFrame | None = None
+    """Measurements, results from elsewhere included."""
+    why_not: str = ""
+    """Why there is no table."""
 
 
 def evidence_of(spec: Spec, table: pd.DataFrame, epsilons_left_out: LeftOut | None = None) -> Measurements:

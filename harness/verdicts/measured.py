@@ -9,7 +9,7 @@ from typing import overload
 
 import pandas as pd
 
-from harness.claims.allocation import Limits, allocate_among_claims, allocate_for_ranges, by_cell
+from harness.claims.allocation import Limits, allocate_among_claims, allocate_for_ranges, by_cell, repeats_of
 from harness.claims.combine import judge_part
 from harness.claims.contrasts import Compared
 from harness.claims.design import Bounded, Design
@@ -27,7 +27,6 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.evidence import look_at
 from harness.verdicts.left_out import part_left_out
-from harness.verdicts.partial import repeats_of
 from harness.verdicts.rates import rate_not_shown
 
 

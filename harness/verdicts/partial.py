@@ -12,7 +12,7 @@ from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.judgement import Judgement
 from harness.claims.results import PartResult
 from harness.claims.verdict import Word
-from harness.coordinates import Attacked, Level, place
+from harness.coordinates import Attacked
 from harness.inference import FEWEST
 
 FAR = 10_000
@@ -117,12 +117,3 @@ def seconds_a_model(table: pd.DataFrame, axes: Sequence[str]) -> float | None:
     spent = table.attrs.get("core_seconds")
     models = len(table.drop_duplicates(["arm", *axes, "repeat"]))
     return sum(spent.values()) / models if spent and models else None
-
-
-def repeats_of(table: pd.DataFrame, axes: Sequence[str]) -> dict[Attacked, int]:
-    """Number of repeats in a table by cell and attack ("": of the models themselves)."""
-    repeats: dict[Attacked, int] = {}
-    for key, count in table.groupby(["arm", "attack", *axes])["repeat"].nunique().items():
-        names: tuple[Level, ...] = key  # type: ignore[assignment]
-        repeats[(str(names[0]), place(zip(axes, names[2:], strict=True))), str(names[1])] = int(count)
-    return repeats

@@ -27,10 +27,11 @@ from harness.execution.table import read_table
 from harness.experiment.setup import Setup
 from harness.hashing import fingerprint
 from harness.paths import Project
-from harness.pipeline.sources import CLAIMS, experiment_digest
+from harness.pipeline.sources import experiment_digest
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Params, Scaled, choose, load_params, scale
 from harness.spec.readings import readings
+from harness.verdicts.judge import CLAIMS
 from tests.golden import sample
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from harness.claims.allocation import repeats_of
 from harness.claims.judgement import Judgement
 from harness.claims.results import PartResult
 from harness.claims.verdict import Verdict
@@ -19,7 +20,7 @@ from harness.spec.load import Loaded, load_spec
 from harness.spec.profile import Profile, scale
 from harness.verdicts import partial
 from harness.verdicts.check import judge_spec
-from harness.verdicts.partial import parts_text, repeats_of, seconds_a_model, tally_points, would_decide
+from harness.verdicts.partial import parts_text, seconds_a_model, tally_points, would_decide
 from tests.claims.judged import PARSE, point_result
 from tests.conftest import SMALL_SPEC, run_cli
 
