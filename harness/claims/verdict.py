@@ -10,22 +10,15 @@ from pydantic import Field
 from harness.claims.expression import Expression
 from harness.claims.origin import Origin, Quote
 from harness.claims.reasons import DIGITS, Reason
+from harness.claims.words import Certainty, Word
 from harness.config import Config
 
 Outcome = Literal["reproduced", "violated", "inconclusive", "not run"]
 """What a test finds of an inequality."""
-Word = Literal["reproduced", "violated", "agrees", "differs", "beside", "inconclusive", "not run"]
-"""What is said of a claim. On the paper's data, and of theory: an `Outcome`. On other data and on a stand-in, where the
-paper is neither reproduced nor refuted: `agrees` or `differs`, and `beside` of a printed number, which is set beside
-the measured one and not judged."""
 Data = Literal["none", "paper", "smaller", "other", "stand-in", "own", "elsewhere"]
 """What a claim is judged on. `none`: theory. `paper`: the paper's data at its scale. `smaller`: the same, less of
 something. `other`: another real data set. `stand-in`: drawn or made in its place. `own`: there is no paper.
 `elsewhere`: a file of results that nothing here measured."""
-Certainty = Literal["proved", "counted", "stands", "by itself"]
-"""`proved`: for the whole domain. `counted`: exactly, or computed at every point listed. `stands`: measured, and among
-the verdicts of which at most 5% are expected to be wrong over all claims. `by itself`: measured, at level 0.05 for this
-claim alone."""
 BoundStatus = Literal["held", "broken", "undecided"]
 DesignName = Literal["fixed", "sequential"]
 Basis = Literal["proof", "computed", "simulated", "exact", "distribution-free", "t-test", "record-sampling"]

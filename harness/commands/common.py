@@ -23,7 +23,8 @@ from harness.paths import Project, find_project
 from harness.progress import Progress
 
 if TYPE_CHECKING:
-    from harness.claims.verdict import Verdict, Word
+    from harness.claims.verdict import Verdict
+    from harness.claims.words import Word
     from harness.pipeline.context import Context, Options, Run
     from harness.spec.load import Loaded
 
@@ -256,15 +257,6 @@ def check_writable_folder(folder: Path, what: str) -> None:
         raise HarnessError(f"{what}: {above} is a file, not a folder")
 
 
-COLOURS = {
-    "reproduced": "green",
-    "violated": "red",
-    "agrees": "cyan",
-    "differs": "blue",
-    "beside": "dim",
-    "inconclusive": "yellow",
-    "not run": "dim",
-}
 STATES = {"clears": "green", "misses": "red", "open": "yellow"}
 """Of points."""
 
@@ -280,4 +272,4 @@ def print_verdicts(verdicts: Iterable[Verdict]) -> None:
 
 def verdict_cell(word: Word) -> Cell:
     """The word for a verdict in its colour."""
-    return Cell(word, COLOURS[word])
+    return Cell(word, word.colour)

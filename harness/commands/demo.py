@@ -87,12 +87,11 @@ def _judge_copy(copy: Project, profile: str) -> list[Verdict]:
 
 def _print_verdict(verdicts: list[Verdict], copy: Project, profile: str) -> None:
     from harness.report.prose import sentence
-    from harness.report.vocabulary import SIGNS
 
     run = _load_copy(copy, profile)
     verdict = next(v for v in verdicts if v.id == f"{DEMO}#{DEMO_CLAIM}")
     print_text(f'   "{verdict.statement}"')
-    print_text(f"   {SIGNS[verdict.verdict]} {verdict.verdict}. {sentence(verdict, run.spec)}")
+    print_text(f"   {verdict.verdict.sign} {verdict.verdict}. {sentence(verdict, run.spec)}")
 
 
 def _compare_copy(copy: Project, profile: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands.common import (
-    COLOURS,
     STATES,
     AsJson,
     ProfileName,
@@ -98,7 +97,7 @@ def print_explanation(verdict: Verdict, record: ClaimRecord, spec: Spec) -> None
     from harness.report.vocabulary import letter
 
     of = f"{verdict.paper}, {verdict.where}" + (f"; {record.certainty_with_runs}" if record.certainty_with_runs else "")
-    print_text(f"{record.sign} {record.verdict}", COLOURS[verdict.verdict], f"  {of}")
+    print_text(f"{record.sign} {record.verdict}", verdict.verdict.colour, f"  {of}")
     print_text(record.heading, "bold")
     for quote in verdict.quotes:
         print_text(f'  "{untex(quote.text)}" ({quote.section})')

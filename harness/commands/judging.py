@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.claims.words import Word
 from harness.commands.common import (
-    COLOURS,
     AsJson,
     Names,
     ProfileName,
@@ -38,8 +38,6 @@ MOST_BYTES = 10**15
 """More than any machine unpacks."""
 MOST_LISTED = 20
 """Claims that the closing lines of a run name one by one."""
-SAME_ELSEWHERE = {"reproduced": "agrees", "violated": "differs"}
-"""What a required verdict is called off the paper's data."""
 
 
 def judge(
@@ -73,8 +71,8 @@ def judge(
     from harness.pipeline.stages import timed_stage
     from harness.verdicts.counts import words_text
 
-    if require is not None and require not in COLOURS:
-        raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(COLOURS)}")
+    if require is not None and require not in set(Word):
+        raise HarnessError(f"--require {require!r}: unknown verdict; it is one of: {', '.join(Word)}")
     if bundle_file is not None:
         if specs or profile is not None:
             raise HarnessError("--bundle: brings its own spec and profile; leave them out")
@@ -105,7 +103,7 @@ def judge(
 
 def _all_have(verdicts: Sequence[Verdict], require: str | None) -> bool:
     """Whether all have the verdict that is required, or none is."""
-    return require is None or all(v.verdict in (require, SAME_ELSEWHERE.get(require)) for v in verdicts)
+    return require is None or all(v.verdict in (require, Word(require).elsewhere) for v in verdicts)
 
 
 def report(specs: Names = None, profile: ProfileName = None, brief: Brief = False) -> None:

@@ -75,12 +75,13 @@ def status(
 
 def _print_counts(counted: Mapping[str, Sequence[Count]]) -> None:
     """Print a row a paper: its claims on its own data by verdict, then how many other claims there are."""
-    from harness.verdicts.counts import GROUPS, ORDER
+    from harness.claims.words import Word
+    from harness.verdicts.counts import GROUPS
 
     by_group = {paper: {c.group: c for c in counts} for paper, counts in counted.items()}
     total = by_group["all"]
     own = {paper: Counter(of["papers"].by_word if "papers" in of else {}) for paper, of in by_group.items()}
-    words = [word for word in ORDER if own["all"][word]]
+    words = [word for word in Word if own["all"][word]]
     others = [group for group in OTHER_GROUPS if group in total]
     print_text("")
     print_table(

@@ -19,13 +19,10 @@ def _readings_sentence(verdict: Verdict) -> str:
     return f"Of what the paper leaves open {len(words)} other {were} run: {', '.join(counts)}."
 
 
-HELD = ("reproduced", "agrees")
-
-
 def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
     """Sentences on how sure a verdict is."""
     sentences = []
-    if point is not None and point.holds is not None and point.share is not None and verdict.verdict in HELD:
+    if point is not None and point.holds is not None and point.share is not None and verdict.verdict.holds:
         sentences.append(
             f"At the closest place it holds in {point.holds} of {point.repeats} runs, each taken by itself, and so in "
             f"at least {point.share:.0%} of all runs (97.5% sure)."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from harness.claims.verdict import Verdict
 from harness.report.headings import headings
 from harness.report.prose import deciding_point, sentence
-from harness.report.vocabulary import DATA, ORIGINS, SHOWN_AS, SIGNS
+from harness.report.vocabulary import DATA, ORIGINS
 from harness.spec.model import Spec
 from harness.verdicts.counts import certainty_phrase
 
@@ -71,8 +71,8 @@ def claim_record(verdict: Verdict, spec: Spec, heading: str) -> ClaimRecord:
     return ClaimRecord(
         id=verdict.id,
         heading=heading,
-        sign=SIGNS[verdict.verdict],
-        verdict=SHOWN_AS.get(verdict.verdict, verdict.verdict),
+        sign=verdict.verdict.sign,
+        verdict=verdict.verdict.shown,
         certainty=certainty_phrase(verdict),
         whose=ORIGINS[verdict.origin],
         data=DATA[verdict.data],

@@ -12,7 +12,7 @@ from harness.claims.verdict import Verdict, basis_text
 from harness.escaping import table_csv
 from harness.files import write_text
 from harness.report.claim_record import ClaimRecord
-from harness.verdicts.counts import GROUPS, WORDS, count
+from harness.verdicts.counts import GROUPS, count
 
 COLUMNS = (
     *("id", "paper", "where", "heading", "statement", "inequality", "kind", "origin", "data", "verdict", "certainty"),
@@ -60,7 +60,7 @@ def badge(verdicts: Sequence[Verdict]) -> str:
     """An SVG line with the outcomes of the papers' claims on their data; of all claims where there are none."""
     (first, *_) = count(verdicts) or (None,)
     by_word = {} if first is None else first.by_word
-    text = " · ".join(f"{n} {WORDS[word]}" for word, n in by_word.items() if word != "not run")
+    text = " · ".join(f"{n} {word.counted}" for word, n in by_word.items() if word != "not run")
     text = text or "nothing run"
     whose = "claims" if first is None or not first.group.startswith("papers") else "papers' claims"
     left, right = round(len(whose) * CHARACTER + 8), round(len(text) * CHARACTER + 14)

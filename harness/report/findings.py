@@ -14,7 +14,8 @@ from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
-from harness.claims.verdict import Verdict, Word
+from harness.claims.verdict import Verdict
+from harness.claims.words import Word
 from harness.config import Config
 from harness.errors import HarnessError
 from harness.links import check_inside

@@ -20,6 +20,7 @@ from harness.claims.contrasts import Contrast, Right, WeightedSum
 from harness.claims.operands import OWNER_SET, MetricSeries
 from harness.claims.testing import Look
 from harness.claims.verdict import Point, Verdict
+from harness.claims.words import Certainty
 from harness.coordinates import Level
 from harness.errors import HarnessError
 from harness.inference.estimates import MeanEstimate
@@ -39,7 +40,7 @@ from harness.verdicts.evidence import look_at
 from harness.verdicts.partial import time_text
 from harness.verdicts.provenance import hardware
 
-ON_MODELS = ("stands", "by itself")
+ON_MODELS = (Certainty.STANDS, Certainty.BY_ITSELF)
 """The certainty of what is decided on trained models."""
 WIDTH, INSET = 320.0, 10.0
 """Of the plot of a claim, in pixels."""

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from harness.claims.expression import domains
 from harness.claims.verdict import Verdict, basis_text, value_text
+from harness.claims.words import Word
 from harness.coordinates import format_level
 from harness.coordinates import text as places_text
 from harness.escaping import visible_text, web_address
@@ -38,8 +39,8 @@ from harness.report.prose import compared_numbers
 from harness.report.reference import HEADINGS, reference
 from harness.report.site_files import write_files
 from harness.report.tex import untex
-from harness.report.vocabulary import DATA, LETTERS, ORIGINS, SHOWN_AS, SIGNS, figure, letter, letters
-from harness.verdicts.counts import CERTAINTIES, GROUPS, WORDS, count, count_certainties, group_of
+from harness.report.vocabulary import DATA, LETTERS, ORIGINS, figure, letter, letters
+from harness.verdicts.counts import CERTAINTIES, GROUPS, count, count_certainties, group_of
 
 STATIC = ("site.css", "site.js")
 ACCOUNTANTS = "images/accountants.svg"
@@ -152,10 +153,9 @@ def _page_renderer(site: Site) -> Callable[..., str]:
         "said": {name: record.finding for name, record in records.items()},
         "heading": {name: record.heading for name, record in records.items()},
         "about": site.about,
-        "signs": SIGNS,
         "groups": GROUPS,
         "group_of": group_of,
-        "words": WORDS,
+        "words": tuple(Word),
         "certainties": CERTAINTIES,
         "data": DATA,
         "origins": ORIGINS,
@@ -285,7 +285,9 @@ def page_environment() -> jinja2.Environment:
     environment.filters["web"] = web_address
     environment.filters["host"] = lambda url: {"arxiv.org": "arXiv", "doi.org": "DOI"}.get(urlsplit(url).netloc, url)
     environment.filters["untex"] = untex
-    environment.filters["said"] = lambda word: SHOWN_AS.get(word, word)
+    environment.filters["said"] = lambda word: Word(word).shown
+    environment.filters["sign"] = lambda word: Word(word).sign
+    environment.filters["counted"] = lambda word: Word(word).counted
     environment.filters["word"] = lambda text: text.replace(" ", "-")
     environment.filters["anchor"] = lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower())
     return environment

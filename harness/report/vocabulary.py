@@ -7,17 +7,6 @@ import re
 
 from harness.coordinates import format_level
 
-SIGNS = {
-    "reproduced": "✓",
-    "violated": "✗",
-    "agrees": "≈",
-    "differs": "≠",
-    "beside": "∥",
-    "inconclusive": "?",
-    "not run": "–",
-}
-SHOWN_AS = {"beside": "compared, not judged"}
-"""Verdicts that are shown by other words."""
 ORIGINS = {
     "paper": "The paper's claim",
     "corrected": "Corrected: right in the place of a claim of the paper",

@@ -16,7 +16,8 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from harness.bounds import read_text
-from harness.claims.verdict import Verdict, Word
+from harness.claims.verdict import Verdict
+from harness.claims.words import Word
 from harness.config import Config
 from harness.errors import HarnessError, first_fault
 from harness.files import sha256_content

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.claims.verdict import Certainty, Verdict, Word
+from harness.claims.verdict import Verdict
+from harness.claims.words import Certainty, Word
 from harness.verdicts.publish import DATA_THAT_SETTLES
 
 Group = Literal["papers", "papers elsewhere", "not compared", "corrected", "ours", "checks"]
@@ -20,17 +21,6 @@ GROUPS: dict[Group, str] = {
     "checks": "checks of the software",
 }
 """In the order of every count, and in words."""
-ORDER: tuple[Word, ...] = ("reproduced", "violated", "agrees", "differs", "beside", "inconclusive", "not run")
-WORDS: dict[Word, str] = {
-    "reproduced": "reproduced",
-    "violated": "violated",
-    "agrees": "agree",
-    "differs": "differ",
-    "beside": "compared, not judged",
-    "inconclusive": "inconclusive",
-    "not run": "not run",
-}
-"""As they are counted: `5 agree`."""
 
 
 def group_of(verdict: Verdict) -> Group:
@@ -48,7 +38,7 @@ class Count:
 
     group: Group
     by_word: dict[Word, int]
-    """Of words that are said of any, in the order of `ORDER`."""
+    """Of words that are said of any, in the order of `Word`."""
 
     @property
     def total(self) -> int:
@@ -58,25 +48,19 @@ class Count:
     @property
     def text(self) -> str:
         """`12 reproduced, 3 violated`."""
-        return ", ".join(f"{n} {WORDS[word]}" for word, n in self.by_word.items())
+        return ", ".join(f"{n} {word.counted}" for word, n in self.by_word.items())
 
 
-CERTAINTY: dict[Certainty, str] = {
-    "proved": "proved",
-    "counted": "counted or computed",
-    "stands": "measured, corrected for all claims",
-    "by itself": "measured, uncorrected",
-}
-"""How sure one is of a verdict, in words."""
 SIMULATED = "simulated"
 """Of a game that was played out: its interval is that of the draws, and no model was trained."""
 DISPROVED = "disproved"
 CERTAINTIES: dict[str, str] = {
-    "proved": "proved or disproved",
-    "counted or computed": "counted exactly, or computed at every point listed",
-    SIMULATED: "simulated: a game played out by drawing",
-    "measured, corrected for all claims": "measured, corrected for all claims tested (false discovery rate 5%)",
-    "measured, uncorrected": "measured, not corrected for the number of claims (level 5%)",
+    phrase: meaning
+    for one in Certainty
+    for phrase, meaning in (
+        (one.phrase, one.meaning),
+        *([(SIMULATED, "simulated: a game played out by drawing")] if one is Certainty.COUNTED else []),
+    )
 }
 """The phrases of certainty, the surest first, each explained in a few words."""
 
@@ -85,9 +69,9 @@ def certainty_phrase(verdict: Verdict) -> str:
     """How sure a verdict is, in one of few phrases; empty where nothing is decided."""
     if verdict.certainty is None:
         return ""
-    if (verdict.certainty, verdict.verdict) == ("proved", "violated"):
+    if verdict.certainty is Certainty.PROVED and verdict.verdict is Word.VIOLATED:
         return DISPROVED
-    return SIMULATED if verdict.basis == "simulated" else CERTAINTY[verdict.certainty]
+    return SIMULATED if verdict.basis == "simulated" else verdict.certainty.phrase
 
 
 def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[str, Counter[Word]]:
@@ -96,14 +80,14 @@ def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[str, Co
     for v in verdicts:
         if group_of(v) == group and v.certainty is not None:
             phrase = certainty_phrase(v)
-            counts[CERTAINTY["proved"] if phrase == DISPROVED else phrase][v.verdict] += 1
+            counts[Certainty.PROVED.phrase if phrase == DISPROVED else phrase][v.verdict] += 1
     return {certainty: words for certainty, words in counts.items() if words}
 
 
 def words_text(verdicts: Sequence[Verdict]) -> str:
     """`12 reproduced, 3 violated`, of all verdicts whosever the claims are."""
     words = [v.verdict for v in verdicts]
-    return ", ".join(f"{n} {WORDS[word]}" for word in ORDER if (n := words.count(word)))
+    return ", ".join(f"{n} {word.counted}" for word in Word if (n := words.count(word)))
 
 
 def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:
@@ -111,7 +95,7 @@ def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:
     counts = []
     for group in GROUPS:
         words = [v.verdict for v in verdicts if group_of(v) == group]
-        by_word = {word: n for word in ORDER if (n := words.count(word))}
+        by_word = {word: n for word in Word if (n := words.count(word))}
         if by_word:
             counts.append(Count(group, by_word))
     return tuple(counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.claims.verdict import Verdict
+from harness.claims.words import Certainty
 from harness.inference import e_bh, holm
 
 RATE = 0.05
@@ -26,7 +27,7 @@ def correct_for_all_claims(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
 
     def with_corrections(v: Verdict) -> Verdict:
         stands = stand.get(id(v), False)
-        sure = {"certainty": "stands"} if stands and v.certainty == "by itself" else {}
+        sure = {"certainty": Certainty.STANDS} if stands and v.certainty is Certainty.BY_ITSELF else {}
         update = {"p_catalogue": p_values[id(v)], "claims_tested": len(tested), "stands": stands, **sure}
         return v.model_copy(update=update)
 

@@ -11,14 +11,12 @@ from harness.claims.allocation import allocate_repeats, by_cell
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.judgement import Judgement
 from harness.claims.results import PartResult
-from harness.claims.verdict import Word
+from harness.claims.words import Word
 from harness.coordinates import Attacked
 from harness.inference import FEWEST
 
 FAR = 10_000
 """Repeats past which nothing is promised."""
-PLURAL: dict[Word, str] = {"agrees": "agree", "differs": "differ"}
-"""As they are said of several."""
 
 
 def parts_text(words: Sequence[Word]) -> str:
@@ -26,9 +24,8 @@ def parts_text(words: Sequence[Word]) -> str:
     counts = Counter(words)
     if len(counts) < 2:
         return ""
-    order: tuple[Word, ...] = ("reproduced", "agrees", "violated", "differs", "inconclusive", "not run")
-    first, *others = [name for name in order if counts[name]]
-    in_words = {name: PLURAL.get(name, name) if n > 1 else name for name, n in counts.items()}
+    first, *others = sorted(counts, key=lambda word: (not word.holds, list(Word).index(word)))
+    in_words = {word: word.counted if n > 1 else word for word, n in counts.items()}
     counted = [f"{counts[first]} of {len(words)} parts {in_words[first]}"]
     counted += [f"{counts[name]} {in_words[name]}" for name in others]
     return ", ".join(counted)

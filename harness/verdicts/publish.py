@@ -17,7 +17,8 @@ import math
 from collections.abc import Sequence
 
 from harness.claims.expectation import MeasuredClaimKind
-from harness.claims.verdict import Certainty, Data, Outcome, ReadingVerdict, Verdict, Word
+from harness.claims.verdict import Data, Outcome, ReadingVerdict, Verdict
+from harness.claims.words import Certainty, Word
 from harness.data.dataset import TableDataset
 from harness.experiment.results import ResultsFile
 from harness.inference.estimates import FEWEST
@@ -29,12 +30,9 @@ from harness.verdicts.partial import parts_text, time_text
 
 DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsewhere")
 """Where a claim is reproduced or violated."""
-WORD_ON_OTHER_DATA: dict[Outcome, Word] = {"reproduced": "agrees", "violated": "differs"}
 OPEN_BEFORE_COUNTING = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
 WAITS_FOR = "it waits for "
 NOT_RUN = "readings that were not run"
-TURNED = ("reproduced", "agrees")
-"""What a reading says that turns a violated verdict: no more models settle which reading is meant."""
 WITHOUT_DECISION: dict[str, None] = {
     "p_value": None,
     "e_value": None,
@@ -146,7 +144,7 @@ def publish(
             update |= {**WITHOUT_DECISION, "certainty": None, "hangs_on": hangs, "reason": reason}
             if hangs == OPEN_BEFORE_COUNTING:
                 update["would_decide"] = "a way to prepare the data that gives the printed count"
-            elif not any(other is not None and other.verdict in TURNED for _, other in readings):
+            elif not any(other is not None and other.verdict.holds for _, other in readings):
                 told = [(r, other) for r, other in readings if _counts_if_not_run(data) or _was_run(other)]
                 update["would_decide"] = _what_readings_take(verdict, told, scaled.spec, seconds)
             outcome = "inconclusive"
@@ -154,7 +152,7 @@ def publish(
         update["reason"] = f"{update.get('reason', verdict.reason)}; {_no_more_repeats(scaled.spec.results)}"
     word = word_for(outcome, data)
     if data not in DATA_THAT_SETTLES and outcome != "not run" and is_about_printed_numbers(parts):
-        word = "beside"
+        word = Word.BESIDE
         update |= {**WITHOUT_DECISION, "certainty": None, "hangs_on": (), "would_decide": ""}
     words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]
     update |= {"verdict": word, "parts": words, "tally": "; ".join(filter(None, (parts_text(words), verdict.tally)))}
@@ -202,15 +200,20 @@ def _no_more_repeats(results: ResultsFile) -> str:
 
 def word_for(outcome: Outcome, data: Data) -> Word:
     """The word for an outcome on such data."""
-    return outcome if data in DATA_THAT_SETTLES else WORD_ON_OTHER_DATA.get(outcome, outcome)
+    word = Word(outcome)
+    return word if data in DATA_THAT_SETTLES else word.elsewhere
 
 
 def certainty(verdict: Verdict) -> Certainty | None:
     """How sure a decided verdict is, before all claims are looked at together."""
     if verdict.verdict not in ("reproduced", "violated"):
         return None
-    known: dict[str | None, Certainty] = {"proof": "proved", "computed": "counted", "exact": "counted"}
-    return known.get(verdict.basis, "by itself")
+    known: dict[str | None, Certainty] = {
+        "proof": Certainty.PROVED,
+        "computed": Certainty.COUNTED,
+        "exact": Certainty.COUNTED,
+    }
+    return known.get(verdict.basis, Certainty.BY_ITSELF)
 
 
 def _flipping_readings(readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]], data: Data) -> list[str]:

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pandas as pd
 import pytest
 
+from harness.claims.words import Certainty
 from harness.paths import Project
 from harness.pipeline.context import Context
 from harness.progress import Progress
@@ -23,7 +24,7 @@ from harness.report.build import build_site
 from harness.report.contents import slug
 from harness.spec.load import load_specs
 from harness.spec.profile import load_params
-from harness.verdicts.counts import CERTAINTIES, CERTAINTY, DISPROVED
+from harness.verdicts.counts import CERTAINTIES, DISPROVED
 from tests.conftest import REPO, SMALL_SPEC, run_cli
 from tests.report.pages import read_page
 
@@ -361,7 +362,7 @@ def test_the_front_says_how_sure_one_is_of_the_first_row(site: Path) -> None:
     }
     known = pd.read_csv(site / "claims.csv", keep_default_na=False)
     mine = known[(known["origin"] == "paper") & known["data"].isin(["none", "paper", "smaller", "own"])]
-    phrases = mine["certainty"].replace(DISPROVED, CERTAINTY["proved"])
+    phrases = mine["certainty"].replace(DISPROVED, Certainty.PROVED.phrase)
     expected = {
         words: tuple(int(((phrases == phrase) & (mine["verdict"] == v)).sum()) for v in ("reproduced", "violated"))
         for phrase, words in CERTAINTIES.items()
