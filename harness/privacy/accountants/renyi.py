@@ -104,7 +104,7 @@ class Renyi2019(Accountant):
 
 
 def _check_number(run: Run) -> None:
-    """Raises HarnessError for more sampled steps than rounding allows."""
+    """Raise HarnessError for a run of more sampled steps than rounding allows."""
     if run.rate < 1 and run.steps > MOST_STEPS:
         raise PrivacyError(
             f"privacy: {run.steps:.6g} sampled steps are too many for Renyi composition, of which rounding would then "
