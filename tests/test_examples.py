@@ -27,4 +27,4 @@ def test_examples_of_a_module(name: str) -> None:
 
 
 def test_packages_of_formulas_and_accountants_have_examples() -> None:
-    assert {name.split(".")[1] for name in MODULES} >= {"formulas", "privacy"}
+    assert {name.split(".")[1] for name in MODULES} >= {"formulas", "metrics", "privacy", "theory"}

@@ -1,4 +1,4 @@
-"""What an attack that asks about changed copies of a record has asked and seen (rahimian2021 Section 4.1)."""
+"""Metrics of an attack that asks about changed copies of a record: what it asked and saw (rahimian2021 Section 4.1)."""
 
 from __future__ import annotations
 
