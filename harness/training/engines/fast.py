@@ -22,7 +22,7 @@ NOT_IN_THE_GRAPH = {"epochs": 1, "epochs_measured": "last", "early_stopping": No
 
 @ENGINES.register
 class Fast(Engine):
-    """The same clipping, noise, batches and updates as TensorFlow Privacy's, in an implementation of this package."""
+    """The clipping, noise, batches and updates of TensorFlow Privacy, in an implementation of this package."""
 
     kind: Literal["fast"] = "fast"
     modules: ClassVar[tuple[str, ...]] = (
@@ -67,6 +67,7 @@ class Fast(Engine):
         orders = [batches(n, job.training, job.seed) for job in jobs]
         width = max(order.shape[1] for order in orders)
         rows = np.full((len(orders[0]), len(jobs), width), -1, np.int32)
+        # The data of all models lie one after another, so indices of the r-th model begin at r * n.
         for r, order in enumerate(orders):
             rows[:, r, : order.shape[1]] = np.where(order < 0, -1, order + r * n)
         program.train(
