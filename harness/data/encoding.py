@@ -43,7 +43,7 @@ def row_number(row: int) -> str:
 
 
 class Preprocessing(Config):
-    """How a table becomes a feature matrix. It is fitted on the whole table, before any split."""
+    """The way by which a table becomes a feature matrix. It is fitted on the whole table, before any split."""
 
     impute: Literal["mean-mode", "drop-rows", "category"] = "mean-mode"
     """Missing numbers become the mean and categories the mode; or the row goes; or 'missing' is a category."""

@@ -27,7 +27,7 @@ EPSILON = 1e-5
 
 
 class Scattering(Config):
-    """How images become scattering features."""
+    """The way by which images become scattering features."""
 
     scales: int = Field(default=2, ge=1, le=4)
     """J: averages are over 2^J pixels, at which the image is sampled."""

@@ -1,4 +1,4 @@
-"""What a defence is: something that stands between a trained model and those who ask it."""
+"""The base of defences, which stand between a trained model and those who ask it."""
 
 from __future__ import annotations
 

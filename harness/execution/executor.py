@@ -73,7 +73,7 @@ class WorkerPool:
         scheduler: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """`scheduler` is the address of a Dask scheduler; without it, `workers` local processes (one: this process).
+        """Take the address of a Dask scheduler, or without it a number of local processes (one: this process).
 
         After `deadline`, in the seconds of `time.monotonic`, no piece is begun.
         """

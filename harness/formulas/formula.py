@@ -1,4 +1,4 @@
-"""What a formula is, and the registry that a decorator puts it into.
+"""Formulas, and the registry that a decorator puts them into.
 
 `formula` registers a function that works on balls, about which a claim can be proved over a whole continuous domain.
 `computed` registers a linear program, an enumeration or a search, which gives a float at a point: a claim about it is

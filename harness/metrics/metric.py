@@ -1,4 +1,4 @@
-"""What a metric is, and the registry that a decorator puts it into.
+"""Metrics, and the registry that a decorator puts them into.
 
 A metric's `scope` is what it is a function of, by which it is known when and for whom it is measured:
 

@@ -13,6 +13,7 @@ from harness.metrics.answers import ModelOutputs, Outputs
 from harness.metrics.metric import metric
 from harness.metrics.value import Value, average, share
 
+# The sets of records that models are measured on.
 SETS = {"train": "members", "test": "test", "nonmembers": "nonmembers"}
 """By the word in a metric's name: the records it is about."""
 

@@ -37,7 +37,7 @@ def two_halves(models: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Points:
-    """What is known of `n` records under `m` models, of which 2j and 2j + 1 were trained on complementary halves.
+    """The state of `n` records under `m` models, of which 2j and 2j + 1 were trained on complementary halves.
 
     `delta` is that of the epsilon which rates on the most vulnerable records bound from below.
     """

@@ -14,7 +14,7 @@ from harness.metrics.value import Value, average
 
 @dataclass(frozen=True)
 class Queried:
-    """How much copies were changed, how often the target was asked, and what stayed as it was."""
+    """The record of an attack's questions: how much copies were changed, how many were asked about, what stayed."""
 
     perturbation: float
     """Chance of a flipped bit, or standard deviation of the noise."""

@@ -24,6 +24,7 @@ Sampling = Literal["poisson", "shuffle"]
 CALIBRATION_TOLERANCE = 1e-6
 # The least delta that is accounted at: below it floats lose digits, and soon are 0.
 SMALLEST_DELTA = 1e-300
+# The strides of the search for the best order among those that dp-accounting lists.
 STEPS = (16, 4, 1)
 """From one order that is looked at to the next: first over all, then around the best so far."""
 
@@ -96,14 +97,14 @@ def _event(noise_multiplier: float, n: int, batch_size: int, steps: int, samplin
 
 
 class _FewOrders:
-    """dp-accounting's Renyi accountant, of whose 156 orders only those are computed among which the least epsilon is.
+    """The Renyi accountant of dp-accounting, of whose 156 orders only those near the least epsilon are computed.
 
     The epsilon of an order a is N(a) / (a - 1) with N convex: the composed log-moment is, and so is what converting it
     adds. So the orders with at most any one epsilon lie in a row, and the least of all lies beside the least of some.
     """
 
     def __init__(self, known: dict[Any, tuple[float, int]] | None = None) -> None:
-        """`known` remembers epsilons, and the places of the best orders, of like events; it is added to."""
+        """Start without an event; `known` remembers epsilons, and places of best orders, of like events."""
         import dp_accounting as dpa
 
         self.ledger = dpa.NoOpDpEvent()

@@ -13,10 +13,12 @@ from harness.formulas.numbers import nodes_and_weights
 from harness.privacy.lattice import Step, loss
 
 NODES, WEIGHTS = nodes_and_weights(16)
+# The rounding error, from above.
 ROUNDING = 1e-14
 """Of a logarithm of a moment near 0."""
 SMALL = 40.0
 """What is smaller than the largest by a factor of exp(-SMALL) is left out."""
+# The range in which the best order is looked for.
 LEAST_ORDER, LARGEST_ORDER = 1e-6, 1e15
 """Less 1."""
 

@@ -28,6 +28,7 @@ AIM = 2e-3
 """The gap that the first width is chosen for."""
 # The least noise multiplier and delta that exact accounting reaches; smaller ones are refused.
 LEAST_NOISE, LEAST_DELTA = 1e-3, 1e-250
+# The largest number of steps.
 MOST_STEPS = 10**9
 """Of more, rounding decides, which shows only after minutes."""
 LARGEST_WINDOW = 2**21

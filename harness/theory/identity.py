@@ -92,6 +92,7 @@ class RationalFunction:
         return (twice - 1.0) / (twice + 1.0)
 
     def _refuse(self) -> NoReturn:
+        """Raise NotRational: the function leaves the field of rational functions."""
         raise NotRational
 
     log = sqrt = erfc = _refuse

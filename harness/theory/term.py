@@ -102,15 +102,19 @@ class Named(Config, HasTree):
         return Name(name=self.formula, of=tuple(of))
 
     def variables(self) -> set[str]:
+        """The variables that the formula's parameters use."""
         return {v for term in self._parameters.values() for v in term.variables()}
 
     def names(self) -> set[str]:
+        """The formula, and those that its parameters name."""
         return {self.formula}.union(*(t.names() for t in self._parameters.values()))
 
     def is_exact(self) -> bool:
+        """Whether the formula and its parameters can be evaluated in ball arithmetic."""
         return FORMULAS[self.formula].exact and all(t.is_exact() for t in self._parameters.values())
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
+        """The formula's value at a point, of the sort that its parameters are."""
         return FORMULAS[self.formula].function(**{n: t.evaluate(at) for n, t in self._parameters.items()})
 
 
@@ -128,17 +132,21 @@ class _Operation(Config, HasTree):
         return Bracketed(brackets="()", inside=chain(self.sign, left.tree(), right.tree()))
 
     def variables(self) -> set[str]:
+        """The variables that either term uses."""
         left, right = self._terms()
         return left.variables() | right.variables()
 
     def is_exact(self) -> bool:
+        """Whether both terms can be evaluated in ball arithmetic."""
         return all(t.is_exact() for t in self._terms())
 
     def names(self) -> set[str]:
+        """The formulas that either term names."""
         left, right = self._terms()
         return left.names() | right.names()
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
+        """The result of the operation on the values of both terms at a point."""
         left, right = self._terms()
         return type(self).operate(left.evaluate(at), right.evaluate(at))
 

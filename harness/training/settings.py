@@ -1,4 +1,7 @@
-"""What a spec may say of an optimisation. No arithmetic: a new field here renames no cell that does not use it."""
+"""The settings of an optimisation in a spec.
+
+The module has no arithmetic, so that a new field renames no cell that does not use it.
+"""
 
 from __future__ import annotations
 

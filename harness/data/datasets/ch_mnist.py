@@ -21,6 +21,7 @@ from harness.hashing import generator
 
 SIDE, CLASSES, EACH, TILE = 64, 8, 625, 150
 """Pixels of a side, tissues, images of each, and pixels of a side of a published tile."""
+# The largest size that is read.
 MOST_BYTES = 1_000_000
 """Of an unpacked tile; a published one has 67,500 bytes of pixels."""
 # The published archive: its name, where it is, and what it is recognised by.
@@ -92,6 +93,7 @@ class ChMnist(Images):
         return image_table(labels, pixels[..., None])
 
 
+# The textures of the substitute, and below how images of one class differ.
 TEXTURES = ((3, 3, 90), (9, 9, 110), (5, 13, 130), (13, 5, 130), (3, 9, 150), (9, 3, 150), (15, 15, 120), (2, 2, 200))
 """Of each class: height and width of the box that noise is averaged over, and mean brightness."""
 JITTER, SHADES, GAIN = 4, 45, 40

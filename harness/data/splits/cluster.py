@@ -13,6 +13,7 @@ from harness.data.encoding import Encoded
 from harness.data.split import SPLITS, Owners, Sizes, TableSource, TableSplit
 from harness.errors import SplitError
 
+# The seed.
 SEED = 0
 """Of k-means: the clusters are those of the table, the same in every repeat."""
 

@@ -1,4 +1,4 @@
-"""What an accountant says: the noise for an epsilon, the epsilon of a noise, and what that is proved for."""
+"""The base of accountants, which say the noise for an epsilon, the epsilon of a noise, and what that is proved for."""
 
 from __future__ import annotations
 

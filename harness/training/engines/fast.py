@@ -22,7 +22,7 @@ NOT_IN_THE_GRAPH = {"epochs": 1, "epochs_measured": "last", "early_stopping": No
 
 @ENGINES.register
 class Fast(Engine):
-    """The clipping, noise, batches and updates of TensorFlow Privacy, in an implementation of this package."""
+    """The same clipping, noise, batches and updates as TensorFlow Privacy's, in an implementation of this package."""
 
     kind: Literal["fast"] = "fast"
     modules: ClassVar[tuple[str, ...]] = (

@@ -29,6 +29,7 @@ LOGARITHM = (
 MANTISSA_BITS = 23
 LOWEST = int(np.float32(math.sqrt(0.5)).view(np.int32))
 """Bits of the smallest mantissa, so that those of numbers about 1 are themselves about 1."""
+# Whether the draw is compiled to one pass over memory.
 COMPILED = not tf.config.list_physical_devices("GPU")
 """For a GPU the compiler needs libraries that TensorFlow does not bring."""
 if COMPILED:
