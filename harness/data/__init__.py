@@ -2,5 +2,5 @@
 
 `sources` and `fetch` bring raw bytes and verify them; `datasets/` turns them into one canonical
 table per dataset; `encoding` makes features of it; `splits/` draws members, test records,
-non-members and shadow data. Nothing here knows of models, attacks or claims.
+non-members and shadow data. The package knows nothing of models, attacks or claims.
 """

@@ -24,6 +24,7 @@ from harness.reading_bounds import check_place
 
 SEPARATORS = {";": "';'", "\t": r'"\t"', ",": "','", "|": "'|'", ":": "':'"}
 """Tried where a file seems to need another one, and how YAML writes them."""
+# How compressed files begin, and what unpacks them; below, how files begin that are no text, and what to do with them.
 COMPRESSED = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ\x00": lzma.decompress}
 NOT_TEXT = {
     b"PK\x03\x04": "a zip archive or a spreadsheet; export the sheet as CSV",
@@ -34,7 +35,7 @@ NOT_TEXT = {
 
 @dataclass(frozen=True)
 class Cells:
-    """What a file holds, as it stands there."""
+    """The cells of a file as they stand there, before anything is made of them."""
 
     names: tuple[str, ...]
     """Of columns, without spaces around them, in Unicode's composed form (NFC)."""
@@ -52,13 +53,16 @@ class Cells:
 
 
 def normalize_text(text: str) -> str:
-    """Text without spaces around it, in Unicode's composed form."""
+    """The text without spaces around it, in Unicode's composed form (NFC), so that words that look alike are alike."""
     text = text.strip()
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
-    """Read a file, which messages call `name`. Raises DatasetError."""
+    """The cells of a file, which messages call `name`.
+
+    Raises DatasetError, naming the line, for a file that is not there, no text, malformed, or without rows.
+    """
     text, doubtful = _decode(_content(path, name), name, encoding)
     spaced = separator != " " and f'{separator} "' in text
     _, header = next((one for one in _records(text, name, separator, spaced) if one[1]), (1, []))
@@ -78,14 +82,18 @@ def read_cells(path: Path, name: str, separator: str, encoding: str) -> Cells:
 
 
 def guess_separator(path: Path) -> str:
-    """The one that the header has most of; a comma where it has none."""
+    """The separator that the header has most of; a comma where it has none. Raises OSError for an unreadable file."""
     with path.open("rb") as stream:
         header = stream.readline(1 << 20).decode("latin-1")
     return max(SEPARATORS, key=lambda one: (header.count(one), one == ","))
 
 
 def separator_hint(header: str, separator: str, wanted: str) -> str:
-    """What to write where a header, read by another separator, has the column that is wanted; else nothing."""
+    """The hint of what to write where a header, read by another separator, has the wanted column; else an empty text.
+
+    >>> separator_hint("age;income", ",", "income")
+    "; it looks separated by ';': write `separator: ';'`"
+    """
     for other, written in SEPARATORS.items():
         if other != separator and wanted in (part.strip().strip('"') for part in header.split(other)):
             return f"; it looks separated by {written}: write `separator: {written}`"
@@ -93,6 +101,7 @@ def separator_hint(header: str, separator: str, wanted: str) -> str:
 
 
 def _content(path: Path, name: str) -> bytes:
+    """The bytes of a file, unpacked where it is compressed. Raises DatasetError for one that is no text of a table."""
     check_place(path, name)
     try:
         content = path.read_bytes()
@@ -116,7 +125,7 @@ def _content(path: Path, name: str) -> bytes:
 
 
 def _decode(content: bytes, name: str, encoding: str) -> tuple[str, bool]:
-    """The text, and whether it would be UTF-8 too where another encoding is asked for."""
+    """The text, and whether it would be UTF-8 too where another encoding is asked for. Raises DatasetError."""
     usual = codecs.lookup(encoding).name == "utf-8"
     wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
     if not wide:
@@ -147,11 +156,13 @@ def _decode(content: bytes, name: str, encoding: str) -> tuple[str, bool]:
 
 
 def _line_of(content: bytes, at: int, name: str) -> str:
+    """The file and the line of the byte at a place."""
     line = content.count(b"\n", 0, at) + 1
     return f"{name}:{line}"
 
 
 def _decodes(content: bytes, encoding: str) -> bool:
+    """Whether bytes are text in an encoding."""
     try:
         content.decode(encoding)
     except UnicodeError:
@@ -160,6 +171,7 @@ def _decodes(content: bytes, encoding: str) -> bool:
 
 
 def _not_decoded(error: UnicodeDecodeError, content: bytes, name: str, encoding: str) -> str:
+    """The message for a byte that is none of the encoding, with one that would read it and how it would read."""
     place = _line_of(content, error.start, name)
     what = f"{place}: the byte 0x{content[error.start]:02X} is not {encoding}"
     for other in ("utf-8", "windows-1252", "latin-1"):
@@ -171,7 +183,7 @@ def _not_decoded(error: UnicodeDecodeError, content: bytes, name: str, encoding:
 
 
 def _records(text: str, name: str, separator: str, spaced: bool) -> Iterator[tuple[int, list[str]]]:
-    """Records, header first, each with the line that it begins on; a blank line has no cells."""
+    """The records, header first, each with the line that it begins on; a blank line has none. Raises DatasetError."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced, strict=True)
     before = 0
     try:
@@ -183,6 +195,7 @@ def _records(text: str, name: str, separator: str, spaced: bool) -> Iterator[tup
 
 
 def _fault(error: str) -> str:
+    """The fault that Python's reader of CSV tells of, with what would be right."""
     if "unexpected end of data" in error:
         return "a quote is opened in this row and never closed; close it, or take it away"
     if "field limit" in error:
@@ -193,6 +206,7 @@ def _fault(error: str) -> str:
 
 
 def _hint_separator(header: str, name: str, separator: str) -> None:
+    """Raise DatasetError for a header of one column that has another separator in it."""
     counts = {other: header.count(other) for other in SEPARATORS if other != separator}
     best = max(counts, key=lambda other: counts[other])
     if counts[best]:
@@ -201,7 +215,7 @@ def _hint_separator(header: str, name: str, separator: str) -> None:
 
 
 def _refuse_widths(records: list[tuple[int, list[str]]], name: str) -> NoReturn:
-    """Raises DatasetError for rows that have not a cell for each name of the header."""
+    """Raise DatasetError for rows that have not a cell for each name of the header."""
     (first, header), *rows = records
     width = len(header)
     named = f"the header names {width} column{'s' * (width != 1)}"

@@ -1,4 +1,4 @@
-"""From the text of a whole column to numbers or to categories, with what was done on the way.
+"""Columns of text become numbers or categories, with a list of what was done on the way.
 
 A column is one of numbers if every cell that is not missing is a finite decimal number; of two truth values if it has
 those alone and none is missing; else of text, which stays as it stands in the file. Text in a column of which half the
@@ -26,23 +26,31 @@ from harness.data.quoting import LONGEST, quote_names, quote_value
 from harness.data.steps import Step
 from harness.errors import DatasetError
 
+# How truth values are written, how infinite numbers, and numbers that other conventions write.
 TRUE, FALSE = {"True", "TRUE", "true"}, {"False", "FALSE", "false"}
 INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE).fullmatch
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}([. ]\d{3})+),\d+", re.ASCII).fullmatch
 THOUSANDS = re.compile(r"[+-]?\d{1,3}([, '\u00a0\u202f]\d{3})+(\.\d+)?", re.ASCII).fullmatch
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII).fullmatch
 """A date as ISO 8601 writes it, or with a time."""
+# A number with a zero before it, which may be a code and not a number; the characters that a decimal number has.
 LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII).match
 DIGITS = "0123456789+-.eE"
 NEARLY_UNIQUE = 0.5
 """A column of text with more levels than this share of its rows is nearly unique."""
 FEW = 10
 """Columns of fewer rows are never called nearly unique or an index."""
+# The range of whole numbers that a column can hold; beyond it they are floats.
 INT64 = np.iinfo(np.int64)
 
 
 def number(text: str) -> float:
-    """The value of a decimal number, infinite where it is too large for one; NaN for other text."""
+    """The value of a decimal number, infinite where it is too large for one; NaN for other text.
+
+    >>> number("1.5"), number("1e999"), number("inf"), number("1_000")
+    (1.5, inf, nan, nan)
+    """
+    # Python also reads "inf", "nan", underscores and digits of other scripts, which a table hardly means as numbers.
     if text.strip(DIGITS):
         return math.nan
     try:
@@ -52,14 +60,21 @@ def number(text: str) -> float:
 
 
 def is_meant_as_number(text: str) -> bool:
-    """Whether text that is no number is one by another convention: infinite, a decimal comma, separated thousands."""
+    """Whether text that is no number is one by another convention: infinite, a decimal comma, separated thousands.
+
+    >>> [is_meant_as_number(text) for text in ("inf", "1,5", "1 000", "about 5")]
+    [True, True, True, False]
+    """
     return bool(INFINITE(text) or DECIMAL_COMMA(text) or THOUSANDS(text))
 
 
 def days_of(text: str) -> float:
-    """Days from 1970-01-01 to a date as ISO 8601 writes it, with the time as a part of a day; NaN for other text.
+    """The days from 1970-01-01 to a date as ISO 8601 writes it, with the time as a part of a day; NaN for other text.
 
     A time without a zone is taken as UTC.
+
+    >>> days_of("1970-01-02"), days_of("1970-01-02T12:00"), days_of("2.1.1970")
+    (1.0, 1.5, nan)
     """
     try:
         moment = datetime.fromisoformat(text) if DATE(text) else None
@@ -73,7 +88,7 @@ def days_of(text: str) -> float:
 
 @dataclass(frozen=True)
 class Column:
-    """One column's text: distinct cells, and which of them each row has."""
+    """The text of one column: its distinct cells, and which of them each row has."""
 
     name: str
     codes: Array
@@ -87,18 +102,20 @@ class Column:
 
     @classmethod
     def of(cls, name: str, cells: Sequence[str], markers: Iterable[str], place: Callable[[int], str]) -> Column:
+        """The column of these cells, one a row; `markers` stand for a missing value, and `place` tells a row's line."""
+        # By distinct cells: each is looked at once, however many rows have it.
         encoded = pa.array(cells, type=pa.string()).dictionary_encode()
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         return cls(name, codes, encoded.dictionary.to_pylist(), frozenset(marker.strip() for marker in markers), place)
 
     @cached_property
     def texts(self) -> list[str]:
-        """Distinct cells without spaces around them, in Unicode's composed form; some may be the same now."""
+        """The distinct cells without spaces around them, in Unicode's composed form; some may be the same now."""
         return [normalize_text(text) for text in self.written]
 
     @cached_property
     def is_present(self) -> Array:
-        """Which distinct cells are no marker of a missing value, (levels,) bool."""
+        """Whether each distinct cell is no marker of a missing value, (levels,) bool."""
         return np.array([text not in self.markers for text in self.texts], dtype=bool)
 
     @cached_property
@@ -108,7 +125,7 @@ class Column:
 
     @cached_property
     def counts(self) -> Array:
-        """Rows of each distinct cell, (levels,)."""
+        """The number of rows of each distinct cell, (levels,)."""
         return np.bincount(self.codes, minlength=len(self.written))
 
     def row_of(self, level: int) -> int:
@@ -126,10 +143,11 @@ class Column:
     # --- what it becomes ---
 
     def booleans(self) -> tuple[Array, list[Step]]:
+        """The column as truth values, (n,) bool, and the step that says so."""
         return np.array([text in TRUE for text in self.texts])[self.codes], [Step("booleans", self.name)]
 
     def numbers(self) -> tuple[Array, list[Step]]:
-        """Its numbers, whole ones as int64 where none is missing."""
+        """The column as numbers, (n,), whole ones as int64 where none is missing, and the steps to them."""
         lacking = ~self.is_present | np.isin(self.values, [number(marker) for marker in self.markers])
         steps = []
         zeros = [i for i, text in enumerate(self.texts) if text[:1] in "0+-" and LEADING_ZERO(text)]
@@ -147,7 +165,7 @@ class Column:
         return np.where(lacking, math.nan, self.values)[self.codes], steps
 
     def _index(self, numbers: Array) -> list[Step]:
-        """A step where whole numbers count the rows."""
+        """The step for whole numbers that count the rows; none for others."""
         low = numbers[0]
         counted = len(numbers) >= FEW and low in (0, 1) and np.array_equal(numbers, np.arange(low, low + len(numbers)))
         return [Step("index", self.name, len(numbers))] if counted else []
@@ -158,7 +176,7 @@ class Column:
         return bool(present) and not any(math.isnan(days_of(text)) for text in present)
 
     def dates(self) -> tuple[Array, list[Step]]:
-        """Days since 1970-01-01. Raises DatasetError for the first cell that is no date."""
+        """The column as days since 1970-01-01, NaN where missing. Raises DatasetError for a cell that is no date."""
         days = np.array([days_of(text) for text in self.texts])
         wrong = np.flatnonzero(np.isnan(days) & self.is_present)
         if len(wrong):
@@ -171,12 +189,13 @@ class Column:
         return np.where(self.is_present, days, math.nan)[self.codes], [Step("dates", self.name)]
 
     def text(self) -> tuple[Array, list[Step]]:
-        """Its text, None where missing."""
+        """The column as text, (n,), None where missing, and the steps to it."""
         texts = [text if there else None for text, there in zip(self.texts, self.is_present, strict=True)]
         cells = np.array([*texts, None], dtype=object)[:-1][self.codes]
         return cells, self._changes()
 
     def _changes(self) -> list[Step]:
+        """The steps for cells that are not as they stand in the file, and for those that became the same."""
         stripped = [one.strip() for one in self.written]
         trimmed = [i for i, one in enumerate(self.written) if self.is_present[i] and stripped[i] != one]
         rewritten = [i for i, one in enumerate(stripped) if self.is_present[i] and self.texts[i] != one]
@@ -193,22 +212,23 @@ class Column:
 
     @property
     def levels(self) -> int:
-        """Distinct texts that are not missing."""
+        """The number of distinct texts that are not missing."""
         return len({text for text, there in zip(self.texts, self.is_present, strict=True) if there})
 
     @property
     def nearly_unique(self) -> bool:
+        """Whether distinct texts are more than `NEARLY_UNIQUE` of the rows, as those of identifiers are."""
         rows = int(self.counts[self.is_present].sum())
         return rows >= FEW and self.levels > NEARLY_UNIQUE * rows
 
     def example(self) -> str:
-        """Its first cell that is not missing."""
+        """The first distinct cell that is not missing; empty where there is none."""
         return next((text for text, there in zip(self.texts, self.is_present, strict=True) if there), "")
 
     # --- what it may not be ---
 
     def check_mixture(self, missing: Sequence[str]) -> None:
-        """Raises DatasetError where half of the cells or more are meant as numbers and others are not finite ones."""
+        """Raise DatasetError where half of the cells or more are meant as numbers and others are not finite ones."""
         finite = np.isfinite(self.values)
         wrong = np.flatnonzero(self.is_present & ~finite)
         if not len(wrong):
@@ -242,7 +262,7 @@ class Column:
         )
 
     def check_levels(self, max_levels: int, file: str, label: bool) -> None:
-        """Raises DatasetError for more distinct values than the spec allows."""
+        """Raise DatasetError for more distinct values than the spec allows."""
         count = self.levels
         if count <= max_levels:
             return
@@ -269,7 +289,11 @@ class Column:
 
 
 def yaml_word(text: str) -> str:
-    """A word as YAML writes it in a list; of a long one its beginning."""
+    """A word as YAML writes it in a list; of a long one its beginning.
+
+    >>> yaml_word("age"), yaml_word("no"), yaml_word("a: b")
+    ('age', '"no"', '"a: b"')
+    """
     text = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
     plain = re.fullmatch(r"[A-Za-z_/][\w/.-]*( [\w/.-]+)*", text, re.ASCII)
     special = text.lower() in ("yes", "no", "true", "false", "on", "off", "null", "y", "n")
@@ -277,5 +301,5 @@ def yaml_word(text: str) -> str:
 
 
 def yaml_list(words: Iterable[str]) -> str:
-    """Words as YAML writes a list."""
+    """The words as YAML writes a list."""
     return f"[{', '.join(yaml_word(word) for word in words)}]"

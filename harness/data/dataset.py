@@ -1,4 +1,4 @@
-"""What a dataset is: a plug-in that yields one canonical table, or one that generates records."""
+"""The base of datasets: plug-ins that yield one canonical table, or that generate records."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from harness.paths import portable_path
 
 @dataclass(frozen=True)
 class Schema:
-    """Which column is the label and which features are categories; all others are numbers."""
+    """The label of a table and the features that are categories; all other columns are numbers."""
 
     label: str
     categorical: tuple[str, ...]
 
 
 def table_digest(table: pd.DataFrame) -> str:
-    """SHA-256 of a table's canonical CSV form (column order and row order count)."""
+    """The SHA-256 of a table's canonical CSV form (column order and row order count)."""
     return hashlib.sha256(table.to_csv(index=False, lineterminator="\n").encode()).hexdigest()
 
 
@@ -40,13 +40,13 @@ class Dataset(Plugin, ABC):
 
     @classmethod
     def modules(cls) -> tuple[str, ...]:
-        """The modules whose code decides what its records are."""
+        """The modules whose code decides what the dataset's records are."""
         classes = (c.__module__ for c in cls.__mro__ if issubclass(c, Dataset))
         return tuple(sorted({*classes, *cls.also_decided_by} - {__name__}))
 
     @property
     def name(self) -> str:
-        """Name of the dataset's file under `data/` and of its fetch stage."""
+        """The name of the dataset's file under `data/` and of its fetch stage."""
         return self.plugin_name()
 
 
@@ -62,13 +62,18 @@ class TableDataset(Dataset):
 
     @classmethod
     def is_public(cls) -> bool:
-        """Whether anybody can have the table: it states a source. Any other is somebody's own, with rules for what of
-        it is named (`harness.data.disclosure`)."""
+        """Whether anybody can have the table, since it states a source.
+
+        Any other table is somebody's own, with rules for what of it is named (`harness.data.disclosure`).
+        """
         return bool(cls.sources)
 
     def content(self) -> dict[str, object]:
-        """What is hashed into a cell's name. A file outside of the project is called by its name: its content is named
-        beside it, and where it lies says who lives there."""
+        """The fields that are hashed into a cell's name.
+
+        A file outside of the project is called by its name alone: its content is named beside it, and where it lies
+        says who lives there.
+        """
         content = super().content()
         path = content.get("path")
         return {**content, "path": portable_path(path)} if isinstance(path, str) else content
@@ -80,19 +85,19 @@ class TableDataset(Dataset):
     @classmethod
     @abstractmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Make the canonical table from the raw files of one source, keyed by file name."""
+        """The canonical table, made from the raw files of one source, keyed by file name."""
 
     @classmethod
     def digest(cls, frame: pd.DataFrame) -> str:
-        """What names a canonical table: its SHA-256."""
+        """The SHA-256 that names a canonical table."""
         return table_digest(frame)
 
     def derivation(self) -> dict[str, object] | None:
-        """What names the table that `derive` makes of the canonical one; None: the canonical table is used as it is."""
+        """The facts that name the table which `derive` makes; None where the canonical table is used as it is."""
         return None
 
     def derive(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table in use, where making it takes too long for every process to do it again; it is kept on disk."""
+        """The table in use, made of the canonical one; it is kept on disk, since making it may take minutes."""
         return table
 
     def select(self, table: pd.DataFrame) -> pd.DataFrame:
@@ -109,19 +114,19 @@ class GeneratorDataset(Dataset):
 
     @classmethod
     def data_name(cls) -> str:
-        """What names its records."""
+        """The text that names the dataset's records: what `draws` declares, else a hash of the code."""
         declared: str | None = vars(cls).get("draws")
         return "generator:" + code_fingerprint(*cls.modules()) if declared is None else declared
 
     @property
     @abstractmethod
     def n_classes(self) -> int:
-        """Number of classes."""
+        """The number of classes."""
 
     @property
     @abstractmethod
     def n_components(self) -> int:
-        """Number of sub-populations that a joint draw chooses from."""
+        """The number of sub-populations that a joint draw chooses from."""
 
     @abstractmethod
     def sample(self, component: Array, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -131,4 +136,5 @@ class GeneratorDataset(Dataset):
         """
 
 
+# The registered datasets by the `kind` that a spec writes.
 DATASETS: Registry[Dataset] = Registry("dataset")

@@ -1,4 +1,4 @@
-"""Which values of somebody's table may be named: those that many rows share.
+"""Rules for which values of somebody's table may be named: those that many rows share.
 
 A value that one row has names a person, and so does a name, a date or a postcode in a column of text. Statistical
 offices hold to a threshold rule (Hundepool et al. 2012, Statistical Disclosure Control, Chapter 4): what fewer rows
@@ -22,15 +22,15 @@ from harness.data.columns import number
 from harness.data.steps import Step
 
 EXAMPLES = ("trimmed", "normalised", "merged", "leading zeros", "nearly unique")
-"""Steps whose detail is cells of the table."""
+"""The steps whose detail is cells of the table."""
 CLASSES = ("rare class", "lost class")
-"""Steps whose detail is a class."""
+"""The steps whose detail is a class."""
 MORE = re.compile(r" and [\d,]+ more$")
-"""How a list ends that does not name all (`harness.data.quoting.join_items`)."""
+"""The end of a list that does not name all (`harness.data.quoting.join_items`)."""
 
 
 def rows_of(table: pd.DataFrame, column: str, text: str) -> int:
-    """How many rows have a value, as text or, in a column of numbers, as the number that the text is."""
+    """The number of rows that have a value, as text or, in a column of numbers, as the number that the text is."""
     values = table[column]
     if pd.api.types.is_bool_dtype(values) or not pd.api.types.is_numeric_dtype(values):
         return int((values.astype(str) == text).sum())
@@ -58,7 +58,10 @@ def withhold_values(steps: Sequence[Step], table: pd.DataFrame, least: int) -> t
 
 
 def withhold_of_former(steps: Sequence[Step], least: int) -> tuple[Step, ...]:
-    """The steps of a table of measurements, which may be of a version that named what one record has, without that."""
+    """The steps of a table of measurements without values that one record alone may have.
+
+    An earlier version named such values, and its tables are still read.
+    """
     if least <= 1:
         return tuple(steps)
     named = [step for step in steps if step.what == "rare class" and step.detail]
@@ -69,6 +72,7 @@ def withhold_of_former(steps: Sequence[Step], least: int) -> tuple[Step, ...]:
 
 
 def _without_rare_detail(step: Step, table: pd.DataFrame, least: int) -> Step:
+    """The step without a detail that fewer than `least` rows share."""
     if step.what == "nearly constant" and step.count < least:
         return replace(step, count=0, detail=f"fewer than {least:,}")
     if step.what == "filled":
@@ -81,8 +85,10 @@ def _without_rare_detail(step: Step, table: pd.DataFrame, least: int) -> Step:
 
 
 def _are_frequent(step: Step, table: pd.DataFrame, least: int) -> bool:
-    """Whether enough rows share each value in a step's detail. A list is not told from a value with a comma in it, so
-    that in a column with such a value none is named."""
+    """Whether enough rows share each value in a step's detail.
+
+    A list is not told from a value with a comma in it, so that in a column with such a value none is named.
+    """
     if step.what == "leading zeros" and step.count < least:
         return False
     values = [step.detail]
@@ -94,7 +100,7 @@ def _are_frequent(step: Step, table: pd.DataFrame, least: int) -> bool:
 
 
 def round_edge(ordered: Array, edge: float, least: int) -> float:
-    """Where to cut numbers (n,), rising, near `edge`, so that the cut is nobody's number.
+    """The place near `edge` at which to cut rising numbers (n,), so that the cut is nobody's number.
 
     A number that `least` rows have is the cut as it is. Else it is the roundest number between the numbers that stand
     `least` places below and above it (`roundest`), which tells of each of them no more than of the others.
@@ -108,7 +114,11 @@ def round_edge(ordered: Array, edge: float, least: int) -> float:
 
 
 def roundest(low: float, high: float) -> float:
-    """The number with the fewest digits above `low` and not above `high`, nearest to their middle."""
+    """The number with the fewest digits above `low` and not above `high`, nearest to their middle.
+
+    >>> roundest(12.31, 17.9), roundest(0.0213, 0.0222)
+    (15.0, 0.022)
+    """
     middle = (low + high) / 2
     power = math.floor(math.log10(max(abs(low), abs(high), 1e-300)))
     for exponent in range(power, power - 18, -1):

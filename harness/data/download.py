@@ -1,4 +1,4 @@
-"""Resumable, verified downloads, and single files out of packages without unpacking them."""
+"""Downloads that can be resumed and are verified, and single files out of packages without unpacking them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from harness.processes import SAFE_ENVIRONMENT, environment
 from harness.progress import Progress
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 60
+"""The seconds that a server may take to be reached, and between two pieces of its reply."""
 
 
 def verify_hash(path: Path, expected: str | None, what: str) -> None:
-    """Raise HarnessError where the SHA-256 of `path` is not `expected` (None: nothing known)."""
+    """Raise HarnessError where the SHA-256 of a file is not `expected`; None stands for one that is not known."""
     if expected is not None:
         digest = sha256_file(path)
         if digest != expected:
@@ -49,7 +50,7 @@ def download(url: str, target: Path, sha256: str | None, progress: Progress) -> 
                 total = have
             else:
                 reply.raise_for_status()
-                if have and reply.status_code != 206:
+                if have and reply.status_code != 206:  # the server sends the whole file again
                     have = 0
                 length = int(reply.headers.get("Content-Length", 0))
                 total = have + length

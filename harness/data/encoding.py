@@ -1,4 +1,4 @@
-"""From a table to features: fill missing values, encode categories, scale.
+"""Encoding makes features of a table: missing values are filled, categories encoded, numbers scaled.
 
 humphries2020 Section 4.1 states mean or mode for missing values and one-hot for categories, and says
 nothing of scaling: `scaling` is therefore an unstated choice that a spec has to make.
@@ -19,9 +19,11 @@ from harness.data.dataset import Schema
 from harness.data.quoting import quote_names
 from harness.errors import DatasetError, PreprocessingError, SplitError
 
+# The ways to scale numbers.
 Scaling = Literal["none", "min-max", "standard", "unit-norm"]
 Place = Callable[[int], str]
 """Where a row stands, in words."""
+# The largest number that features, which are float32, can be.
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST_SPREAD = 1e-150
 """Below it, and above its inverse, squares leave the range of float64."""
@@ -32,11 +34,16 @@ MISSING = "missing"
 
 
 def row_number(row: int) -> str:
+    """The place of a row in words, counted from 1, where no file with lines is known.
+
+    >>> row_number(0)
+    'row 1'
+    """
     return f"row {row + 1}"
 
 
 class Preprocessing(Config):
-    """How a table becomes a feature matrix; fitted on the whole table, before any split."""
+    """The way by which a table becomes a feature matrix. It is fitted on the whole table, before any split."""
 
     impute: Literal["mean-mode", "drop-rows", "category"] = "mean-mode"
     """Missing numbers become the mean and categories the mode; or the row goes; or 'missing' is a category."""
@@ -46,7 +53,7 @@ class Preprocessing(Config):
 
 @dataclass(frozen=True)
 class Encoded:
-    """Features (n, d) float32, labels (n,) int64, and the names of columns and classes."""
+    """An encoded table: features (n, d) float32, labels (n,) int64, and the names of columns and classes."""
 
     features: Array
     labels: Array
@@ -68,7 +75,9 @@ def categorical_columns(table: pd.DataFrame, schema: Schema) -> list[str]:
 def frame_in_use(
     table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, drop: tuple[str, ...] = ()
 ) -> tuple[pd.DataFrame, Array]:
-    """What is encoded of a table: without the columns in `drop`, or the rows that `impute` drops; and their positions.
+    """The part of a table that is encoded, and the positions of its rows.
+
+    It lacks the columns in `drop`, and the rows that `impute` drops.
 
     Raises HarnessError for a column that is not there, for a table without features or labels, and where `impute`
     leaves no row or a single class.
@@ -89,7 +98,7 @@ def frame_in_use(
 
 
 def _check_frame(frame: pd.DataFrame, schema: Schema) -> None:
-    """Raises DatasetError for a table that cannot be encoded whatever its cells are."""
+    """Raise DatasetError for a table that cannot be encoded whatever its cells are."""
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DatasetError(f"two columns are called {twice!r}; name them apart")
@@ -106,7 +115,7 @@ def _check_frame(frame: pd.DataFrame, schema: Schema) -> None:
 
 
 def _check_left(frame: pd.DataFrame, schema: Schema, complete: Array) -> None:
-    """Raises PreprocessingError, naming columns, where complete rows are none or of one class."""
+    """Raise PreprocessingError, naming columns, where complete rows are none or of one class."""
     labels = frame[schema.label]
     if not complete.any():
         raise PreprocessingError(
@@ -122,7 +131,7 @@ def _check_left(frame: pd.DataFrame, schema: Schema, complete: Array) -> None:
 
 
 def _gaps_text(frame: pd.DataFrame) -> str:
-    """In words, the columns that lack most values."""
+    """The columns that lack most values, in words."""
     counts = frame.isna().sum()
     counts = counts[counts > 0].sort_values(ascending=False, kind="stable")
     columns = [f"{str(name)!r} lacks {count:,}" for name, count in counts.items()]
@@ -130,9 +139,9 @@ def _gaps_text(frame: pd.DataFrame) -> str:
 
 
 def numbers_of(frame: pd.DataFrame, column: str, scaling: Scaling, place: Place = row_number) -> Array:
-    """A column of numbers (n,) float64, NaN where missing.
+    """The values of a column of numbers, (n,) float64, NaN where missing.
 
-    Raises DatasetError for one that holds no value, or one that is infinite or, unscaled, past float32's range.
+    Raises DatasetError for a column without a value, or with one that is infinite or, unscaled, past float32's range.
     """
     series = frame[column]
     if pd.api.types.is_extension_array_dtype(series.dtype):
@@ -155,7 +164,11 @@ def numbers_of(frame: pd.DataFrame, column: str, scaling: Scaling, place: Place 
 
 
 def fill_of(values: Array) -> float:
-    """What fills missing numbers: the mean, also where the sum of all has no finite value."""
+    """The number that fills missing ones: the mean, also where the sum of all has no finite value.
+
+    >>> fill_of(np.array([1.0, np.nan, 3.0])), fill_of(np.array([1e308, 1e308]))
+    (2.0, 1e+308)
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         mean = float(np.nanmean(values))
     if np.isfinite(mean):
@@ -165,12 +178,12 @@ def fill_of(values: Array) -> float:
 
 
 def mode_of(text: pd.Series) -> str:
-    """What fills missing categories: the most frequent one, of several the first in order."""
+    """The category that fills missing ones: the most frequent one, of several the first in order."""
     return str(text.mode(dropna=True).iloc[0])
 
 
 def text_of(frame: pd.DataFrame, column: str, impute: str) -> pd.Series:
-    """A column of categories as text without missing ones. Raises DatasetError for one that holds no value."""
+    """A column of categories as text, missing ones filled. Raises DatasetError for a column without a value."""
     text = frame[column]
     if text.isna().all():
         raise DatasetError(f"column {column!r} holds no value; leave it out")
@@ -182,7 +195,7 @@ def text_of(frame: pd.DataFrame, column: str, impute: str) -> pd.Series:
 
 
 def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, drop: tuple[str, ...] = ()) -> Encoded:
-    """Encode `table` without the columns in `drop`. All features are finite.
+    """The encoded table without the columns in `drop`. All features are finite.
 
     Raises HarnessError for a table, or a column of it, that cannot be encoded: see `frame_in_use` and `numbers_of`.
     """
@@ -217,7 +230,7 @@ def encode(table: pd.DataFrame, schema: Schema, preprocessing: Preprocessing, dr
 
 
 def sorted_classes(labels: pd.Series) -> list[object]:
-    """Distinct labels in order. Raises DatasetError for labels of several types."""
+    """The distinct labels in order. Raises DatasetError for labels of several types."""
     try:
         return sorted(labels.unique())
     except TypeError:
@@ -228,8 +241,10 @@ def sorted_classes(labels: pd.Series) -> list[object]:
 def plain_features(
     frame: pd.DataFrame, numbers: list[str], categories: list[str], preprocessing: Preprocessing
 ) -> Array | None:
-    """Features that are used as they are: many, float32, perhaps on disk and not copied; None where there is more to
-    do."""
+    """The features of a table that are used as they are: float32, finite and unscaled; None where there is more to do.
+
+    They may lie on disk and are not copied, since there may be many.
+    """
     if categories or preprocessing.scaling != "none" or any(dtype != np.float32 for dtype in frame[numbers].dtypes):
         return None
     plain = frame[numbers].to_numpy()
@@ -237,6 +252,7 @@ def plain_features(
 
 
 def _scale(values: Array, scaling: Scaling) -> Array:
+    """A column's values (n,) from 0 to 1 (min-max), or of mean 0 and spread 1 (standard); zeros where all are alike."""
     if scaling not in ("min-max", "standard"):
         return values
     low, high = float(values.min()), float(values.max())
@@ -253,14 +269,15 @@ def _scale(values: Array, scaling: Scaling) -> Array:
 
 
 def _rescale(values: Array, low: float, high: float) -> Array:
-    """Values from 0 at `low` to 1 at `high`."""
+    """The values from 0 at `low` to 1 at `high`."""
     if np.isfinite(high - low):
         return np.asarray((values - low) / (high - low))
+    # By halves where the difference of both ends is too large for a number.
     return np.asarray((values / 2 - low / 2) / (high / 2 - low / 2))
 
 
 def _unit_rows(features: Array) -> Array:
-    """Rows of norm 1; those of zeros stay."""
+    """The rows scaled to norm 1; rows of zeros stay."""
     largest = np.abs(features).max(axis=1, keepdims=True)
     far = ((largest > 1 / SMALLEST_SPREAD) | (largest < SMALLEST_SPREAD)) & (largest > 0)
     if far.any():  # their squares would leave the range of numbers

@@ -1,4 +1,4 @@
-"""Bring a dataset's canonical table to `data/<name>/table.parquet`, trying its sources in order.
+"""Fetching brings a dataset's canonical table to `data/<name>/table.parquet`, trying its sources in order.
 
 Where no source has it, `data/<name>/missing.json` says which were tried: the specs that need it are
 then *not run*, and the others go on.
@@ -32,25 +32,26 @@ from harness.paths import Project, path_below
 from harness.progress import Progress
 
 OVERRIDE = "HARNESS_DATA"
+"""The environment variable that names a folder of raw files, which are tried first."""
 
 
 class MissingData(HarnessError):
-    """A dataset could not be had from any source; its specs become *not run*."""
+    """The error for a dataset that could not be had from any source; its specs become *not run*."""
 
 
 @dataclass(frozen=True)
 class FetchedTable:
-    """A canonical table in memory and the SHA-256 that names it."""
+    """A canonical table in memory, the SHA-256 that names it, and where it is from."""
 
     frame: pd.DataFrame
     sha256: str
     source: str
     steps: tuple[Step, ...] = ()
-    """What was done to make it."""
+    """The steps by which the table was made."""
     lines: Array | None = None
-    """Of a file of the user's own, the line that each row begins on, (n,)."""
+    """The line of a user's own file that each row begins on, (n,); None for other tables."""
     published: bool | None = None
-    """Whether it was made of the published file; None: the table or the file has a SHA-256 that is checked."""
+    """Whether the table was made of the published file; None: the table or the file has a SHA-256 that is checked."""
 
     @property
     def origin(self) -> str:
@@ -60,12 +61,12 @@ class FetchedTable:
         return f"{self.source}, {'the' if self.published else 'not the'} published archive"
 
     def place(self, row: int) -> str:
-        """Where a row stands, for a message."""
+        """The place of a row, for a message."""
         return f"row {row + 1}" if self.lines is None else f"{self.source}:{self.lines[row]}"
 
 
 def table_path(project: Project, dataset: Dataset) -> Path:
-    """Where the canonical table of a fetched dataset lies."""
+    """The path of the canonical table of a fetched dataset."""
     return project.data / dataset.name / "table.parquet"
 
 
@@ -80,10 +81,12 @@ def mark_missing(project: Project, dataset: Dataset, reason: str) -> None:
 
 
 def _sidecar(project: Project, dataset: Dataset) -> Path:
+    """The file, beside the store, that says where a fetched table is from."""
     return project.store.parent / "sources" / f"{dataset.name}.json"
 
 
 def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str, remedy: str = "") -> str:
+    """The SHA-256 of a table. Raises DatasetError where it is not the one that the dataset states."""
     try:
         digest, expected = dataset.digest(frame), dataset.canonical_sha256
     except (KeyError, TypeError, ValueError):  # such as of a column that is not there
@@ -96,6 +99,7 @@ def _check_digest(dataset: TableDataset, frame: pd.DataFrame, where: str, remedy
 
 
 def _parse(dataset: TableDataset, source: Source, files: dict[str, Path], where: str) -> tuple[pd.DataFrame, str]:
+    """The table of raw files and its SHA-256. Raises HarnessError for files that are damaged or of another form."""
     try:
         check_raw_files(source, files)
         with limit_images():
@@ -109,12 +113,13 @@ def _parse(dataset: TableDataset, source: Source, files: dict[str, Path], where:
 
 
 def _are_published(source: Source, files: dict[str, Path]) -> bool | None:
-    """Whether a source's raw files are the published ones; None: nothing is stated that tells."""
+    """Whether a source's raw files are the published ones; None where nothing is stated that tells."""
     stated = [(raw.published, files[raw.name]) for raw in source.files if raw.published is not None]
     return all(published.fits(path) for published, path in stated) if stated else None
 
 
 def _from_override(source: Source, dataset: TableDataset, directory: Path) -> FetchedTable | None:
+    """The table of raw files in the user's folder; None where not all of a source's are there. Raises HarnessError."""
     folder = directory / (source.folder or dataset.name)
     files = {raw.name: folder / raw.name for raw in source.files}
     if not files or not all(path.is_file() for path in files.values()):
@@ -126,6 +131,7 @@ def _from_override(source: Source, dataset: TableDataset, directory: Path) -> Fe
 
 
 def _from_remote(source: Source, dataset: TableDataset, raw_dir: Path, progress: Progress) -> FetchedTable:
+    """The table of a source that is downloaded. Raises HarnessError; files that are no good are thrown away."""
     files = {raw.name: raw_dir / raw.name for raw in source.files}
     for raw in source.files:
         target = files[raw.name]
@@ -152,19 +158,19 @@ def _from_remote(source: Source, dataset: TableDataset, raw_dir: Path, progress:
 
 
 def _describe_origin(dataset: TableDataset, fetched: FetchedTable) -> str:
-    """Where a table is from; of one that was not made of the published file, what that is recognised by."""
+    """The origin of a table; of one that was not made of the published file, with what that is recognised by."""
     hashes = [str(raw.published) for source in dataset.sources for raw in source.files if raw.published is not None]
     return f"{fetched.origin}, whose {', '.join(hashes)}" if fetched.published is False else fetched.origin
 
 
 def _expected_path(dataset: TableDataset) -> str:
-    """Where the first source's file would lie in the override directory."""
+    """The path in the override directory at which the first source's file would lie."""
     source = dataset.sources[0]
     return f"{source.folder or dataset.name}/{source.files[0].name}"
 
 
 def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = False) -> Path | None:
-    """Make sure that the dataset's canonical table is there; return its path (None: nothing to fetch).
+    """The path of the dataset's canonical table, which is fetched unless it is there; None: nothing to fetch.
 
     A table that is there and right is kept unless `force`. Raises MissingData with every place that
     was tried, and leaves an existing table alone in that case.
@@ -222,7 +228,10 @@ def fetch(project: Project, dataset: Dataset, progress: Progress, force: bool = 
 
 
 def read_table(project: Project, dataset: TableDataset) -> FetchedTable:
-    """The canonical table, verified. Raises MissingData where it has not been fetched."""
+    """The table of a dataset, verified, as models see it.
+
+    Raises MissingData where it has not been fetched, and DatasetError where it is damaged.
+    """
     if isinstance(dataset, CsvTable):
         # Here, not where the cells are read: that code is part of the names of results.
         check_own_table(project.root / dataset.path, dataset.path)

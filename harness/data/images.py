@@ -1,4 +1,4 @@
-"""Datasets of images: one canonical form, and what models see of them.
+"""Datasets of images, in one canonical form, and what models see of them.
 
 The canonical table has one row an image: its class and its pixels as bytes, row by row, the colours of a pixel
 together. The table in use holds pixels, their principal components, or scattering coefficients, and is kept on disk.
@@ -19,6 +19,7 @@ from harness.data.dataset import Schema, TableDataset
 from harness.data.scattering import Scattering, channels, features
 from harness.errors import DatasetError
 
+# The columns of a canonical table.
 LABEL, PIXELS = "class", "pixels"
 
 
@@ -29,8 +30,11 @@ def image_table(labels: Array, pixels: Array) -> pd.DataFrame:
 
 
 def sorted_images(labels: Array, pixels: Array) -> pd.DataFrame:
-    """The canonical table of images (n, height, width, colours) uint8 and their classes (n,), by class and then by the
-    SHA-256 of the pixels: the same table, and so the same splits, in whatever order an archive has its images."""
+    """The canonical table of images (n, height, width, colours) uint8 and their classes (n,), in an order of their own.
+
+    Images are sorted by class and then by the SHA-256 of their pixels: the table, and so the splits, are the same in
+    whatever order an archive has its images.
+    """
     table = image_table(labels, pixels)
     digests = [hashlib.sha256(image).digest() for image in table[PIXELS]]
     order = sorted(range(len(table)), key=lambda row: (table[LABEL].iat[row], digests[row]))
@@ -38,12 +42,12 @@ def sorted_images(labels: Array, pixels: Array) -> pd.DataFrame:
 
 
 def pixels_of(table: pd.DataFrame) -> Array:
-    """Pixels (n, height * width * colours) uint8 of a canonical table."""
+    """The pixels of a canonical table, (n, height * width * colours) uint8."""
     return np.frombuffer(b"".join(table[PIXELS]), np.uint8).reshape(len(table), -1)
 
 
 def principal_components(pixels: Array, count: int) -> Array:
-    """Scores (n, count) float32 on the first principal components of pixels (n, d) between 0 and 1.
+    """The scores (n, count) float32 on the first principal components of pixels (n, d), scaled to between 0 and 1.
 
     A component's sign is free: the entry of its direction that is largest in size is made positive.
     """
@@ -51,6 +55,7 @@ def principal_components(pixels: Array, count: int) -> Array:
 
     values = pixels.astype(np.float32)
     values /= 255
+    # One thread, since sums depend on how they are cut among threads; a solver that draws no random numbers.
     with threadpool_limits(limits=1):
         solver = "covariance_eigh" if len(values) > values.shape[1] else "full"
         pca = PCA(count, svd_solver=solver).fit(values)
@@ -80,7 +85,7 @@ class Images(TableDataset):
 
     @classmethod
     def digest(cls, frame: pd.DataFrame) -> str:
-        """SHA-256 of the classes and of the pixels, one byte each."""
+        """The SHA-256 of the classes and of the pixels, one byte each."""
         hasher = hashlib.sha256(",".join(frame.columns).encode())
         hasher.update(frame[LABEL].to_numpy(np.uint8).tobytes())
         for row in frame[PIXELS]:
@@ -98,7 +103,7 @@ class Images(TableDataset):
 
 
 def feature_table(table: pd.DataFrame, values: Array, letter: str) -> pd.DataFrame:
-    """The classes of a canonical table, and features (n, d) in columns of a letter and a number."""
+    """The table in use: the classes of a canonical one, and features (n, d) in columns of a letter and a number."""
     frame = pd.DataFrame(values, columns=[f"{letter}{i:04d}" for i in range(values.shape[1])], copy=False)
     frame.insert(0, LABEL, table[LABEL].to_numpy())
     return frame
@@ -124,6 +129,7 @@ class ScatteredImages(Images):
         return self
 
     def _check(self, how: Scattering) -> None:
+        """Raise ValueError for sides or channels that cannot be divided as asked."""
         height, width, colours = self.shape
         step, paths = 2**how.scales * how.pooled, channels(how.scales, colours)
         if height % step or width % step:

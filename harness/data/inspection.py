@@ -1,4 +1,4 @@
-"""What encoding does to a table, without doing it: which cells are filled, levels made features, rows left out."""
+"""Inspection tells what encoding does to a table, without doing it: which cells are filled, which rows left out."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from harness.data.encoding import (
 from harness.data.steps import Step
 
 NEARLY_CONSTANT = 0.99
-"""A column of which this share of the rows has one value is nearly constant."""
+"""The share of the rows with one value from which on a column is nearly constant."""
 MOST_CELLS = 20_000_000
-"""Of a table whose rows are compared; that of a larger one would take longer than all else."""
+"""The largest table whose rows are compared, in cells; that of a larger one would take longer than all else."""
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
+"""The smallest number above 0 that features, which are float32, can be."""
 BLOCK = 64
-"""Columns that are looked at together."""
+"""The number of columns that are looked at together."""
 
 
 def inspect(
@@ -42,7 +43,10 @@ def inspect(
     drop: tuple[str, ...] = (),
     place: Place = row_number,
 ) -> tuple[int, int, tuple[Step, ...]]:
-    """Rows, features, and the steps that `encode` takes from a table to them. Raises what `encode` raises."""
+    """The number of rows, of features, and the steps that `encode` takes from a table to them.
+
+    Raises HarnessError as `encode` does.
+    """
     frame, rows = frame_in_use(table, schema, preprocessing, drop)
     steps = [Step("left out", column, 1) for column in drop]
     if len(rows) < len(table):
@@ -67,6 +71,7 @@ def inspect(
 
 
 def _of_numbers(frame: pd.DataFrame, numbers: list[str], preprocessing: Preprocessing, place: Place) -> Iterable[Step]:
+    """The steps on columns of numbers."""
     whole = [c for c in numbers if frame[c].dtype.kind in "uib"]  # none is missing, all are finite
     for start in range(0, len(whole), BLOCK):
         columns = whole[start : start + BLOCK]
@@ -85,7 +90,8 @@ def _of_numbers(frame: pd.DataFrame, numbers: list[str], preprocessing: Preproce
 
 
 def _sameness(columns: list[str], values: Array) -> Iterable[Step]:
-    """Steps on columns (n, columns) of numbers with one value, or nearly so."""
+    """The steps on columns (n, columns) of numbers with one value, or nearly so."""
+    # A value that nearly all rows have is the median, also that of a thousand rows, which is found much faster.
     middle = np.sort(values[:: max(1, len(values) // 1001)], axis=0)
     usual = middle[len(middle) // 2]
     others = (values != usual).sum(axis=0)
@@ -99,7 +105,7 @@ def _sameness(columns: list[str], values: Array) -> Iterable[Step]:
 def _of_categories(
     frame: pd.DataFrame, categories: list[str], preprocessing: Preprocessing
 ) -> tuple[int, Iterable[Step]]:
-    """How many features they become, and the steps."""
+    """The number of features that columns of categories become, and the steps to them."""
     steps, width = [], 0
     for column in categories:
         text, given = text_of(frame, column, preprocessing.impute), frame[column]

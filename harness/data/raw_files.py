@@ -12,11 +12,11 @@ from harness.data.sources import Source
 from harness.errors import DatasetError, HarnessError
 
 MOST_PIXELS = 1_000_000
-"""Of an image in an archive. Those of the known data sets have at most 22,500."""
+"""The largest number of pixels of an image in an archive. Those of the known data sets have at most 22,500."""
 
 
 def check_raw_files(source: Source, files: dict[str, Path]) -> None:
-    """Look at what the files of a source unpack to, before they are read; one of a known SHA-256 is what it is.
+    """Check what the files of a source unpack to, before they are read; one of a known SHA-256 is what it is.
 
     Raises TooLarge for one above the bound, and NotAFile for what is no regular file.
     """
@@ -30,7 +30,7 @@ def check_raw_files(source: Source, files: dict[str, Path]) -> None:
 
 
 def check_own_table(path: Path, name: str) -> None:
-    """Look at what a user's table unpacks to; a file that is missing is left to its reader.
+    """Check what a user's table unpacks to; a file that is missing is left to its reader.
 
     Raises DatasetError for a table above the bound, and for what is no regular file.
     """
@@ -43,7 +43,7 @@ def check_own_table(path: Path, name: str) -> None:
 
 @contextlib.contextmanager
 def limit_images() -> Iterator[None]:
-    """Context manager: an image of more pixels than MOST_PIXELS is refused by its size, before it is decoded."""
+    """The context manager in which an image of more than MOST_PIXELS is refused by its size, before it is decoded."""
     from PIL import Image
 
     before, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, MOST_PIXELS // 2  # Pillow refuses twice that

@@ -18,6 +18,7 @@ from pydantic import Field
 from harness.arrays import Array
 from harness.config import Config
 
+# The number of angles of a wavelet.
 ANGLES = 8
 BATCH = 250
 """Images that are transformed at a time."""
@@ -26,7 +27,7 @@ EPSILON = 1e-5
 
 
 class Scattering(Config):
-    """How images become scattering features."""
+    """The way by which images become scattering features."""
 
     scales: int = Field(default=2, ge=1, le=4)
     """J: averages are over 2^J pixels, at which the image is sampled."""
@@ -38,12 +39,19 @@ class Scattering(Config):
 
 
 def channels(scales: int, colours: int = 1) -> int:
-    """Paths of order 0, 1 and 2, of each colour: 81 for two scales."""
+    """The number of paths of order 0, 1 and 2, of all colours.
+
+    >>> channels(2), channels(2, colours=3)
+    (81, 243)
+    """
     return colours * (1 + ANGLES * scales + ANGLES**2 * scales * (scales - 1) // 2)
 
 
 def gabor(size: tuple[int, int], sigma: float, angle: float, frequency: float, slant: float) -> Array:
-    """A Gaussian envelope, narrower by `slant` along the wave, times a wave; periodic over `size`, complex."""
+    """A Gabor filter, complex (rows, columns), periodic over `size`.
+
+    It is a Gaussian envelope, wider by 1 / `slant` across the wave than along it, times a wave.
+    """
     rows, columns = (np.arange(-2 * n, 3 * n, dtype=np.float64) for n in size)
     x, y = rows[:, None], columns[None, :]
     along, across = x * math.cos(angle) + y * math.sin(angle), y * math.cos(angle) - x * math.sin(angle)
@@ -62,12 +70,12 @@ def morlet(size: tuple[int, int], scale: int, angle: float) -> Array:
 
 
 def in_frequency(values: Array) -> Array:
-    """The filter's transform, which is real."""
+    """The Fourier transform of a filter, which is real."""
     return np.ascontiguousarray(scipy.fft.fft2(values).real, dtype=np.float32)
 
 
 def coarsen(transform: Array, by: int) -> Array:
-    """The transform of the filter on an image sampled at every `by`-th pixel: the high frequencies are left out."""
+    """The transform of a filter for images sampled at every `by`-th pixel, without the high frequencies."""
     kept = transform.copy()
     for axis, n in enumerate(transform.shape):
         if by > 1:
@@ -79,7 +87,7 @@ def coarsen(transform: Array, by: int) -> Array:
 
 
 def subsample(transforms: Array, by: int) -> Array:
-    """Transforms (n, rows, columns) of the same images at every `by`-th pixel."""
+    """The transforms of images, of whose transforms (n, rows, columns) are given, sampled at every `by`-th pixel."""
     n, rows, columns = transforms.shape
     subsampled: Array = transforms.reshape(n, by, rows // by, by, columns // by).mean(axis=(1, 3))
     return subsampled
@@ -87,8 +95,7 @@ def subsample(transforms: Array, by: int) -> Array:
 
 @lru_cache(maxsize=4)
 def filters(size: tuple[int, int], scales: int) -> tuple[dict[tuple[int, int], list[Array]], list[Array]]:
-    """Transforms of wavelets, by scale and resolution they are used at (a list over angles); of averages, by
-    resolution."""
+    """The transforms of wavelets, by scale and resolution (a list over angles), and of averages, by resolution."""
     wavelets: dict[tuple[int, int], list[Array]] = {}
     for scale in range(scales):
         angles = [(ANGLES // 2 - 1 - turn) * math.pi / ANGLES for turn in range(ANGLES)]
@@ -100,7 +107,7 @@ def filters(size: tuple[int, int], scales: int) -> tuple[dict[tuple[int, int], l
 
 
 def scatter(images: Array, scales: int = 2) -> Array:
-    """Scattering coefficients (n, channels, h / 2^scales, w / 2^scales) float32 of images (n, h, w).
+    """The scattering coefficients (n, channels, h / 2^scales, w / 2^scales) float32 of images (n, h, w).
 
     Channels are the average, then of each wavelet its modulus and those of the wavelets of larger scales upon it.
     Borders are reflected. Raises ValueError for sides that 2^scales does not divide.
@@ -116,6 +123,7 @@ def scatter(images: Array, scales: int = 2) -> Array:
 
 
 def _in_order(images: Array, scales: int) -> Iterator[Array]:
+    """The coefficients of one channel after another, (n, h / 2^scales, w / 2^scales) each."""
     step = 2**scales
     size = tuple(((n + step) // step + 1) * step for n in images.shape[1:])
     extra = [(big - n) for big, n in zip(size, images.shape[1:], strict=True)]
@@ -145,7 +153,10 @@ def _in_order(images: Array, scales: int) -> Iterator[Array]:
 
 
 def average_pool(maps: Array, by: int) -> Array:
-    """Means over `by` x `by` places of (n, channels, h, w). Raises ValueError where these do not divide the sides."""
+    """The means over `by` x `by` places of maps (n, channels, h, w).
+
+    Raises ValueError for sides that `by` does not divide.
+    """
     n, k, h, w = maps.shape
     if h % by or w % by:
         raise ValueError(f"maps of {h} x {w} places cannot be averaged over {by} x {by}")
@@ -154,7 +165,9 @@ def average_pool(maps: Array, by: int) -> Array:
 
 
 def group_normalised(maps: Array, groups: int) -> Array:
-    """Each group of channels of each record at mean 0 and variance 1 (Wu and He 2018), without learnt scales.
+    """The maps with each group of channels of each record at mean 0 and variance 1 (Wu and He 2018).
+
+    No scales are learnt.
 
     Raises ValueError where the groups do not divide the channels.
     """
@@ -169,7 +182,7 @@ def group_normalised(maps: Array, groups: int) -> Array:
 
 
 def features(images: Array, how: Scattering) -> Array:
-    """Features (n, d) float32 of images (n, h, w, colours): channels of the first colour, then of the next.
+    """The features (n, d) float32 of images (n, h, w, colours): channels of the first colour, then of the next.
 
     Raises ValueError where sides or channels cannot be divided as asked.
     """

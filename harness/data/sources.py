@@ -1,4 +1,4 @@
-"""Where a dataset's raw files can be had, in the order in which they are tried.
+"""The sources of a dataset's raw files, which are tried in this order:
 
 1. a directory named by the environment variable `HARNESS_DATA`, laid out as `<dataset>/<file>`;
 2. the canonical URL;
@@ -24,7 +24,7 @@ LISTED = 6
 
 @dataclass(frozen=True)
 class PublishedHash:
-    """What the published file is recognised by, where nobody could read it to state its SHA-256."""
+    """A hash that the published file is recognised by, where nobody could read it to state its SHA-256."""
 
     kind: Literal["git blob id", "MD5"]
     value: str
@@ -33,7 +33,7 @@ class PublishedHash:
         return f"{self.kind} is {self.value}"
 
     def fits(self, path: Path) -> bool:
-        """Whether it is the file's hash. Raises OSError for a file that cannot be read."""
+        """Whether a file has the hash. Raises OSError for a file that cannot be read."""
         # Neither is secure against forgery. They tell a file from another one; its form is checked in any case.
         with path.open("rb") as stream:
             if self.kind == "MD5":
@@ -82,7 +82,7 @@ def is_of_system(member: str) -> bool:
 
 
 def read_members(path: Path, names: Collection[str] = ()) -> dict[str, bytes]:
-    """Files of a tar archive: all that are named, by these names; none named: whatever it holds, by paths.
+    """The files of a tar archive: those that are named, by these names; none named: whatever it holds, by paths.
 
     A name is a file's own, or ends its path (`100/feats`); what the packing system added is passed over, and nothing is
     unpacked. Raises DatasetError for an archive that is damaged, that lacks one of them, or that has two of a name.

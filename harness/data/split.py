@@ -1,4 +1,4 @@
-"""What a split is: the rule by which an arm draws members, test records, non-members, shadow data."""
+"""The base of splits: rules by which an arm draws members, test records, non-members and shadow data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Sizes(Config):
 
 @dataclass(frozen=True)
 class Records:
-    """Features (n, d) float32 and labels (n,) int64."""
+    """Records: their features (n, d) float32 and labels (n,) int64."""
 
     features: Array
     labels: Array
@@ -41,13 +41,13 @@ class Records:
         return len(self.labels)
 
     def select(self, which: Array) -> Records:
-        """Those at these places, or where the mask is true."""
+        """The records at these places, or where the mask is true."""
         return Records(self.features[which], self.labels[which])
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One repeat's records by role. `indices` are rows of the encoded table (tables only)."""
+    """The records of one repeat by role. `indices` are rows of the encoded table (tables only)."""
 
     members: Records
     test: Records
@@ -58,14 +58,14 @@ class Draw:
     """Counts that a claim may ask for, such as the sizes of the two sets before sampling."""
 
     def candidates(self) -> Records:
-        """Members, then non-members: the records whose membership is asked for."""
+        """The records whose membership is asked for: members, then non-members."""
         return Records(
             np.concatenate([self.members.features, self.nonmembers.features]),
             np.concatenate([self.members.labels, self.nonmembers.labels]),
         )
 
     def divide(self, places: dict[str, Array]) -> Draw:
-        """This universe with `members` and `nonmembers` at these places of it."""
+        """The draw of this universe with `members` and `nonmembers` at these places of it."""
         chosen = {role: self.members.select(places[role]) for role in ("members", "nonmembers")}
         facts = {**self.facts, "universe": len(self.members), **{role: len(subset) for role, subset in chosen.items()}}
         return Draw(chosen["members"], self.test, chosen["nonmembers"], self.n_classes, places, facts)
@@ -73,7 +73,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class ShadowDraw:
-    """Records that one shadow model is trained on (`inside`) and not (`outside`)."""
+    """The records that one shadow model is trained on (`inside`) and not (`outside`)."""
 
     inside: Records
     outside: Records
@@ -87,6 +87,7 @@ class TableSource:
     encode: Callable[[tuple[str, ...]], Encoded]
 
 
+# What a split draws from.
 Source = TableSource | GeneratorDataset
 
 
@@ -96,15 +97,15 @@ class Split(Plugin, ABC):
     needs: ClassVar[tuple[Literal["table", "generator"], ...]] = ("table",)
 
     def seconds(self) -> float:
-        """Estimated core-seconds of one draw."""
+        """The estimated core-seconds of one draw."""
         return 0.5
 
     def refuses(self, sizes: Sizes) -> str | None:
-        """What is wrong with these sizes, or None."""
+        """The reason why the split cannot have these sizes; None where it can."""
         return None if sizes.nonmembers > 0 else f"split {self.plugin_name()!r} needs sizes.nonmembers of at least 1"
 
     def train_size(self, sizes: Sizes) -> int:
-        """Records that a target is trained on."""
+        """The number of records that a target is trained on."""
         return sizes.members
 
     @property
@@ -113,25 +114,25 @@ class Split(Plugin, ABC):
         return False
 
     def prior(self, sizes: Sizes) -> float:
-        """Share of members among the records attacked."""
+        """The share of members among the records attacked."""
         return sizes.members / (sizes.members + sizes.nonmembers)
 
     @property
     def universe(self) -> Split | None:
-        """The split that draws the records which this one divides, the same in every repeat. None: it draws its own."""
+        """The split that draws the records which this one divides, once for all repeats; None: it draws its own."""
         return None
 
     def divide(self, universe: Draw, rng: np.random.Generator) -> dict[str, Array]:
-        """Which of the universe's members are `members` and `nonmembers` of one repeat: sorted places."""
+        """The sorted places of the universe's members that are `members` and `nonmembers` of one repeat."""
         raise NotImplementedError
 
     @abstractmethod
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
-        """Draw one repeat's members, test records and non-members."""
+        """Draw the members, test records and non-members of one repeat. Raises SplitError where there are too few."""
 
     @abstractmethod
     def shadow(self, source: Source, draw: Draw, sizes: Sizes, rng: np.random.Generator) -> ShadowDraw:
-        """Draw the records of one shadow model from what the adversary may know."""
+        """Draw the records of one shadow model from what the adversary may know. Raises SplitError for too few."""
 
 
 @dataclass(frozen=True)
@@ -150,15 +151,18 @@ class TableSplit(Split):
     needs: ClassVar[tuple[Literal["table", "generator"], ...]] = ("table",)
 
     def drops(self) -> tuple[str, ...]:
-        """Columns removed before encoding."""
+        """The columns removed before encoding."""
         return ()
 
     @abstractmethod
     def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
-        """The owner set."""
+        """The owner set of one repeat. Raises SplitError where the table cannot be divided so."""
 
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
-        """Sample members and test records from the owner set, non-members from the other set."""
+        """Sample members and test records from the owner set, non-members from the other set.
+
+        Raises SplitError where a set has too few records.
+        """
         assert isinstance(source, TableSource)
         encoded = source.encode(self.drops())
         owners = self.owners(source, encoded, sizes, rng)
@@ -203,7 +207,10 @@ class TableSplit(Split):
         return Draw(records("members"), records("test"), records("nonmembers"), len(encoded.classes), indices, facts)
 
     def shadow(self, source: Source, draw: Draw, sizes: Sizes, rng: np.random.Generator) -> ShadowDraw:
-        """Disjoint random halves of the leftover rows, each as large as the target's training set if it can be."""
+        """Draw disjoint random halves of the leftover rows, each as large as the target's training set if it can be.
+
+        Raises SplitError for fewer than four leftover rows.
+        """
         assert isinstance(source, TableSource)
         encoded = source.encode(self.drops())
         pool = rng.permutation(draw.indices["leftover"])
@@ -220,4 +227,5 @@ class TableSplit(Split):
         )
 
 
+# The registered splits by the `kind` that a spec writes.
 SPLITS: Registry[Split] = Registry("split")

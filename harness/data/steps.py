@@ -1,4 +1,4 @@
-"""What was done to a table on its way from a file to features: a list of steps, which others put into words."""
+"""Steps of a table on its way from a file to features: what was done to it, which others put into words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 LEAST_SHOWN = 10
 """Rows of a table that is not public that share a value that is named, unless a spec says otherwise
 (`harness.data.disclosure`)."""
+# The sorts of steps.
 What = Literal[
     "dropped rows",
     "repeated",
@@ -42,7 +43,7 @@ What = Literal[
 
 @dataclass(frozen=True)
 class Step:
-    """One thing done to a table, or one that its reader should know of it."""
+    """One step: a thing done to a table, or one that its reader should know of it."""
 
     what: What
     column: str = ""
@@ -53,12 +54,13 @@ class Step:
     """A former name, a value, or a rule in words."""
 
     def in_json(self) -> dict[str, object]:
+        """The step as JSON has it."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """How the table of some arms becomes the features that their models see."""
+    """The way by which the table of some arms becomes the features that their models see."""
 
     arms: tuple[str, ...]
     dataset: str
@@ -68,10 +70,11 @@ class Preparation:
     steps: tuple[Step, ...]
 
     def in_json(self) -> dict[str, object]:
+        """The preparation as JSON has it, which `preparation_from` reads."""
         return {**asdict(self), "arms": list(self.arms), "steps": [step.in_json() for step in self.steps]}
 
 
 def preparation_from(record: dict[str, Any]) -> Preparation:
-    """What `in_json` wrote down."""
+    """The preparation that `Preparation.in_json` wrote down."""
     steps = tuple(Step(**step) for step in record["steps"])
     return Preparation(tuple(record["arms"]), record["dataset"], record["rows"], record["features"], steps)

@@ -1,4 +1,4 @@
-"""What stands between a model and those who ask it, one file each; importing this package registers them all."""
+"""Defences stand between a model and those who ask it, one file each; importing this package registers them all."""
 
 from harness.defences.defence import DEFENCES, Defence, Undefended
 from harness.defences.oracle import LabelsOnly, ModelOracle, Oracle

@@ -1,4 +1,4 @@
-"""Answer the most likely label alone (rahimian2021 Section 3.3)."""
+"""The defence that answers the most likely label alone (rahimian2021 Section 3.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.defences.oracle import Answered, LabelsOnly, Oracle
 
 @DEFENCES.register
 class Argmax(Defence):
-    """The class with the highest posterior, and no posterior."""
+    """The model answers the class with the highest posterior, and no posterior."""
 
     kind: Literal["argmax"] = "argmax"
     answers: ClassVar[Answered] = "labels"

@@ -1,4 +1,4 @@
-"""What a defence is: something that stands between a trained model and those who ask it."""
+"""The base of defences, which stand between a trained model and those who ask it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ class Defence(Plugin):
     """What is left to ask for."""
 
     def wrap(self, oracle: Oracle, seed: int) -> Oracle:
-        """The model with the defence in front of it; random answers derive from `seed`."""
+        """The model with the defence in front of it; here, without any. Random answers derive from `seed`."""
         return oracle
 
 
+# The registered defences by the `kind` that a spec writes.
 DEFENCES: Registry[Defence] = Registry("defence")
 
 
 @DEFENCES.register
 class Undefended(Defence):
-    """Posteriors as they are."""
+    """The model answers posteriors as they are."""
 
     kind: Literal["none"] = "none"
     summary: ClassVar[str] = "no defence: posteriors are answered"

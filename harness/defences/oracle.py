@@ -19,17 +19,17 @@ class Oracle(ABC):
     @property
     @abstractmethod
     def answers(self) -> Answered:
-        """What is given for a record."""
+        """What the model gives for a record: posteriors, or labels alone."""
 
     @property
     @abstractmethod
     def n_classes(self) -> int:
-        """Classes that there are."""
+        """The number of classes."""
 
     @property
     @abstractmethod
     def queries(self) -> int:
-        """Records asked about so far, each as often as it was asked about."""
+        """The number of records asked about so far, each counted as often as it was asked about."""
 
     @abstractmethod
     def labels(self, features: Array) -> Array:
@@ -37,7 +37,10 @@ class Oracle(ABC):
 
     @abstractmethod
     def log_probabilities(self, features: Array) -> Array:
-        """Log-probability of every class, (k, n_classes). Raises HarnessError where labels alone are given."""
+        """The log-probability of every class, (k, n_classes), of features (k, d).
+
+        Raises HarnessError where the model gives labels alone.
+        """
 
 
 class ModelOracle(Oracle):
@@ -46,7 +49,10 @@ class ModelOracle(Oracle):
     def __init__(
         self, function: Callable[[Array], Array], n_classes: int, labels: Callable[[Array], Array] | None = None
     ) -> None:
-        """`function` gives log-probabilities (k, n_classes) of features (k, d), and `labels` a faster way to labels."""
+        """Wrap a function from features (k, d) to log-probabilities (k, n_classes).
+
+        `labels` is a faster way to the labels (k,), where there is one.
+        """
         self._function, self._n_classes, self._queries = function, n_classes, 0
         self._labels = labels or (lambda features: function(features).argmax(axis=1))
 
@@ -72,7 +78,7 @@ class ModelOracle(Oracle):
 
 
 class LabelsOnly(Oracle):
-    """In front of a model: labels, and nothing else."""
+    """A model behind it, of which it gives labels and nothing else."""
 
     def __init__(self, behind: Oracle) -> None:
         self._behind = behind

@@ -1,4 +1,4 @@
-"""Randomised response on the label (Warner 1965; rahimian2021 Section 4.2)."""
+"""The defence that answers labels by randomised response (Warner 1965; rahimian2021 Section 4.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.hashing import derive_seed, generator
 
 @DEFENCES.register
 class RandomizedResponse(Defence):
-    """The model's label with probability `truth`, else one of the others, each as likely.
+    """The model answers its label with probability `truth`, else one of the others, each as likely.
 
     One answer is (ln(truth (C - 1) / (1 - truth)), 0)-differentially private in the model's label, for C classes: with
     the paper's two fair coins ln(3 (C - 1)). N fresh answers about one label spend N times as much, and what is asked
@@ -50,12 +50,15 @@ class _Randomized(LabelsOnly):
         return labels
 
     def _toss(self, features: Array) -> tuple[Array, Array]:
-        """A number below 1 and a shift to another class for each record, (k,) each."""
+        """The coin of each record, a number below 1, and its shift to another class: (k,) each."""
         others = self.n_classes - 1
         if self._defence.drawn == "per-query":
             return self._rng.random(len(features)), 1 + self._rng.integers(others, size=len(features))
+        # A keyed hash of the record's bytes in place of a table of answers: the same record gets the same coin, in
+        # whatever batch it is asked about.
         key = self._seed.to_bytes(8, "little", signed=False)
         rows = np.ascontiguousarray(features)
         digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=16, key=key).digest() for row in rows)
         words = np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
+        # 53 bits are what a float below 1 holds exactly.
         return (words[:, 0] >> np.uint64(11)) * 2.0**-53, 1 + (words[:, 1] % np.uint64(others)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Work on a Dask cluster: the engine past one machine.
+"""The executor past one machine, on a Dask cluster.
 
 Workers need this package and nothing else: no shared file system, no data of their own. A task carries
 what its pieces stand on; a table is asked for once by a worker that lacks it, by its hash. A finished
@@ -43,40 +43,41 @@ if TYPE_CHECKING:
     from distributed import Future
 
 ENCRYPTED = frozenset({"tls", "wss"})
-"""Protocols that let in who has a certificate alone."""
+"""The protocols that let in who has a certificate alone."""
 OPEN = "HARNESS_OPEN_SCHEDULER"
-"""Variable by which a user says that whoever can reach the scheduler is trusted."""
+"""The variable by which a user says that whoever can reach the scheduler is trusted."""
 CONNECT_TIMEOUT_S = 15
+"""The seconds that a scheduler may take to answer."""
 POLL_S = 2.0
 WAIT_FOR_WORKERS_S = 60.0
+"""The seconds after which a cluster without workers is given up, which is looked at each `POLL_S` seconds."""
 TASKS_A_THREAD = 2
-"""Submitted ahead for each thread of the cluster, so that no worker waits for the next one."""
+"""The number of tasks submitted for each thread of the cluster, so that no worker waits for the next one."""
 
 
 @cache
 def package_digest() -> str:
-    """Hash of this package's source files: a worker must run the same code as the checkout that asks."""
+    """The hash of this package's source files: a worker must run the code of the checkout that asks."""
     root = Path(harness.__file__).parent
     return fingerprint([[str(p.relative_to(root)), sha256_file(p)] for p in sorted(root.rglob("*.py"))])
 
 
 @dataclass(frozen=True)
 class Payload:
-    """What a worker is sent: pieces, the results that they need, and files of tables."""
+    """The message to a worker: pieces, the results that they need, and files of tables."""
 
     pieces: Batch
     results: dict[tuple[str, str], bytes]
     tables: dict[str, bytes]
-    """Path below the project's root; only what the worker has asked for."""
+    """The table files that the worker has asked for, by path below the project's root."""
     table_digests: dict[str, str]
-    """SHA-256 of every table file that the pieces read, by path."""
+    """The SHA-256 of every table file that the pieces read, by path."""
     code: str
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker sends back: results of finished pieces as files of the store, or the paths of tables that it
-    lacks."""
+    """The message of a worker: results of finished pieces as files of the store, or the paths of tables it lacks."""
 
     done: FinishedPieces
     files: dict[tuple[str, str], bytes]
@@ -88,7 +89,7 @@ _scratch: Path | None = None
 
 
 def _scratch_project() -> Project:
-    """A directory of this worker process, kept between tasks (tables stay there) and removed with it."""
+    """The project of this worker process, in a folder that is kept between tasks and removed with the process."""
     global _scratch
     if _scratch is None:
         _scratch = Path(tempfile.mkdtemp(prefix="harness-worker-"))
@@ -97,8 +98,8 @@ def _scratch_project() -> Project:
 
 
 def compute(payload: Payload) -> Answer:
-    """Compute a payload on a worker. One payload at a time per process: TensorFlow's programs are not shared between
-    threads."""
+    """The answer to a payload, computed on a worker, one payload at a time: TensorFlow's programs are not shared
+    between threads. Raises HarnessError where the worker's code is another version."""
     with _lock:
         if payload.code != package_digest():
             raise HarnessError(
@@ -124,6 +125,7 @@ def compute(payload: Payload) -> Answer:
 
 
 def _has_file(path: Path, digest: str) -> bool:
+    """Whether a file is there and has this SHA-256."""
     return path.is_file() and sha256_file(path) == digest
 
 
@@ -137,7 +139,7 @@ class _WorkerProject(Project):
 
 
 def _tables_of(project: Project, piece: Piece) -> set[str]:
-    """Paths below the root of the table files that a piece reads. Raises HarnessError for one outside of it."""
+    """The table files that a piece reads, by path below the root. Raises HarnessError for one outside of it."""
     attack = piece.settings.get("attack")
     reads_features = isinstance(attack, Attack) and (
         attack.asks_shadows if piece.kind == "fit" else attack.reads_features
@@ -166,8 +168,8 @@ def _whole_bytes(store: Store, kind: str, key: str) -> bytes:
 
 
 def fault_of_answer(task: Batch, answer: object) -> str | None:
-    """What is wrong with what a worker sends for a task: results that were not asked for, none that was, or results
-    that are damaged or of another name; None where nothing is."""
+    """The fault of what a worker sends for a task: other results than were asked for, or such as are damaged or of
+    another name. None where there is none."""
     asked = {(piece.kind, piece.key) for piece in task}
     if not isinstance(answer, Answer) or not isinstance(answer.files, dict) or answer.files.keys() != asked:
         return "not with the results that it was asked for"
@@ -180,10 +182,10 @@ def fault_of_answer(task: Batch, answer: object) -> str | None:
 
 
 def check_scheduler(address: str) -> None:
-    """Raise HarnessError for the address of a scheduler that others can reach and that is not encrypted, unless
-    HARNESS_OPEN_SCHEDULER is set: Dask's messages are pickles, which run code on both sides.
+    """Raise HarnessError for the address of a scheduler that others can reach and that is not encrypted.
 
-    Raises ValueError for what is no address.
+    Dask's messages are pickles, which run code on both sides. HARNESS_OPEN_SCHEDULER allows it. Raises ValueError for
+    what is no address.
     """
     from distributed.comm.addressing import parse_address, parse_host_port
 
@@ -202,10 +204,10 @@ def check_scheduler(address: str) -> None:
 
 
 class DaskCluster(Executor):
-    """Submits parcels to a scheduler, and keeps what comes back."""
+    """The executor that submits payloads to a scheduler, and stores what comes back."""
 
     def __init__(self, project: Project, address: str, progress: Progress) -> None:
-        """Raises HarnessError for an address that `check_scheduler` refuses, and where nothing answers."""
+        """Connect. Raises HarnessError for an address that `check_scheduler` refuses, and where nothing answers."""
         from distributed import Client
 
         self.project, self.progress, self.store = project, progress, Store(project.store)
@@ -239,7 +241,7 @@ class DaskCluster(Executor):
 
     @property
     def workers(self) -> int:  # type: ignore[override]
-        """Number of threads of the cluster at present; workers may come and go."""
+        """The number of threads of the cluster at present; workers may come and go."""
         return max(1, self._threads())
 
     @property
@@ -306,7 +308,7 @@ class DaskCluster(Executor):
             return [(task, self._keep(task, answer))]
 
     def _keep(self, task: Batch, answer: object) -> TaskOutcome:
-        """Store what a worker answers, each result checked as a pulled one is; nothing of an answer that fails one."""
+        """Store a worker's answer, each result checked as a pulled one is; nothing of an answer where one fails."""
         if (fault := fault_of_answer(task, answer)) is not None or not isinstance(answer, Answer):
             return HarnessError(f"a worker of the cluster answers wrongly: {fault}; nothing of its answer was stored")
         for (kind, key), data in answer.files.items():
@@ -314,8 +316,7 @@ class DaskCluster(Executor):
         return answer.done
 
     def _watch(self) -> None:
-        """Report that the cluster has lost its workers, and raise HarnessError after a minute: Dask would wait for
-        ever."""
+        """Say that the cluster has lost its workers. Raises HarnessError after a minute: Dask would wait for ever."""
         if self._threads() > 0:
             self._alone_since = None
         elif self._alone_since is None:

@@ -1,4 +1,4 @@
-"""The curves that a spec's figure asks for: of which pieces they are, and their points."""
+"""The curves that a spec's figure asks for: the pieces that they are of, and their points."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from harness.spec.page import Panel
 
 ATTRIBUTE = "curves"
-"""Where a table of measurements keeps them, as JSON: pandas copies what it can look into at each step."""
+"""The attribute of a table of measurements that holds its curves, as JSON, since pandas copies attributes that it can
+look into at each step."""
 
 
 @dataclass(frozen=True)
 class RequestedCurve:
-    """A curve that a figure requests: of an attack on one model."""
+    """A curve that a figure requests, of an attack on one model."""
 
     curve: str
     arm: str
@@ -37,12 +38,12 @@ class RequestedCurve:
 
     @property
     def key(self) -> str:
-        """A name of the curve; it does not depend on the version of the code."""
+        """The name of the curve, which does not depend on the version of the code."""
         return curve_name(self.curve, self.arm, self.piece.work)
 
 
 class CurvePlace(TypedDict):
-    """Where a curve of a table was measured."""
+    """The place at which a curve of a table was measured."""
 
     arm: str
     attack: str
@@ -71,8 +72,10 @@ def pieces_to_draw(requested: Sequence[RequestedCurve]) -> list[Piece]:
 
 
 def draw_curves(store: Store, requested: Sequence[RequestedCurve], known: str | None) -> str:
-    """The points of curves as JSON: from `known`, the JSON of an earlier table, where it has them, else from the
-    store."""
+    """The points of curves as JSON, from the JSON `known` of an earlier table where it has them, else from the store.
+
+    Raises MissingResults where the store lacks what they are drawn from.
+    """
     before = json.loads(known) if known else {}
     curves = {}
     for request in requested:

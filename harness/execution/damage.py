@@ -1,4 +1,4 @@
-"""Damaged results: forget them, and say so, for they are computed anew where something needs them."""
+"""Damaged results are forgotten, and this is said, for they are computed anew where something needs them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.progress import Progress
 
 
 def faults_in_store(store: Store, names: Iterable[tuple[str, str]]) -> list[Fault]:
-    """Which of the results of these kinds and keys are damaged, or those of another name. Each is read whole."""
+    """The faults of the results of these kinds and keys that are damaged, or of another name. Each is read whole."""
     faults = []
     for kind, key in dict.fromkeys(names):
         if store.path(kind, key).is_file():
@@ -20,10 +20,9 @@ def faults_in_store(store: Store, names: Iterable[tuple[str, str]]) -> list[Faul
 
 
 def discard_damaged(store: Store, faults: Iterable[Fault], progress: Progress) -> list[Fault]:
-    """Remove from the store what is damaged of the results that `faults` names, with a line for each. Returns what was
-    removed.
+    """Remove from the store those results that `faults` names and that are damaged, with a line for each.
 
-    Each is looked at again: another run, or a worker, may have computed it anew meanwhile.
+    Each is looked at again: another run, or a worker, may have computed it anew meanwhile. Returns what was removed.
     """
     removed = faults_in_store(store, ((kind, key) for kind, key, _ in faults))
     for kind, key, fault in removed:

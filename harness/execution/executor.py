@@ -1,4 +1,4 @@
-"""Run a plan's pieces on an executor; a piece that is done stays done.
+"""A run computes a plan's pieces on an executor; a piece that is done stays done.
 
 A worker that dies loses only what it was at, which is given to another.
 """
@@ -21,12 +21,13 @@ from harness.paths import Project
 from harness.progress import Bar, Progress
 
 MAX_DEATHS_IN_A_ROW = 3
+"""The number of workers that may die, without a piece finished between, before a run ends."""
 Read = TypeVar("Read")
 
 
 @dataclass
 class RunReport:
-    """How a run went."""
+    """The pieces that a run computed and reused, and the time that it took."""
 
     computed: int = 0
     reused: int = 0
@@ -53,12 +54,12 @@ class RunReport:
 
 
 def default_workers() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     return max(1, len(os.sched_getaffinity(0)))
 
 
 class OutOfTime(Exception):
-    """The deadline of a run has passed; finished pieces are kept."""
+    """The exception for a run whose deadline has passed; finished pieces are kept."""
 
 
 class WorkerPool:
@@ -72,20 +73,20 @@ class WorkerPool:
         scheduler: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """`scheduler` is the address of a Dask scheduler; without it, `workers` local processes (one: this process).
+        """Take the address of a Dask scheduler, or without it a number of local processes (one: this process).
 
         After `deadline`, in the seconds of `time.monotonic`, no piece is begun.
         """
         self.project, self.workers, self.progress, self.scheduler = project, workers, progress, scheduler
         self.deadline = deadline
         self.early_seconds: dict[str, float] = {}
-        """Seconds of pieces that were computed before they were asked for."""
+        """The seconds of pieces that were computed before they were asked for, by key."""
         self.report = RunReport()
-        """How the last run went, or goes."""
+        """The report of the last run, or of the one that goes on."""
         self.has_said_reused = False
         """Whether it was said that pieces are there already: once, where a run goes on, not in each of its rounds."""
         self.whole: set[tuple[str, str]] = set()
-        """Kinds and keys of stored results whose records were read: once a run, not in each of its rounds."""
+        """The kinds and keys of stored results whose records were read: once a run, not in each of its rounds."""
         self.is_interrupted = False
         """Whether the user has asked for the end, so that what is finished is written and nothing begun."""
         self._executor: Executor | None = None
@@ -96,7 +97,10 @@ class WorkerPool:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def start(self) -> Executor:
-        """The executor, started by the first call and shared by all until the pool is closed."""
+        """The executor, started by the first call and shared by all until the pool is closed.
+
+        Raises HarnessError where the scheduler cannot be used.
+        """
         if self._executor is None:
             if self.scheduler is not None:
                 from harness.execution.cluster import DaskCluster
@@ -183,7 +187,7 @@ def _discard_needed(store: Store, missing: MissingResults, pieces: Sequence[Piec
 
 
 class _Discarded:
-    """What was discarded since a run began."""
+    """The results that were discarded since a run began."""
 
     def __init__(self) -> None:
         self.names: set[tuple[str, str]] = set()
@@ -199,7 +203,7 @@ class _Discarded:
 def read_with_repair(
     worker_pool: WorkerPool, list_pieces: Callable[[], Sequence[Piece]], label: str, read: Callable[[], Read]
 ) -> tuple[Read, RunReport]:
-    """What `read` makes of the store, and how computing went where results had to be computed anew for it.
+    """The value that `read` makes of the store, and the report of what had to be computed anew for it.
 
     `list_pieces` lists what may be computed again; it is called only where a result is missing or damaged. Raises
     MissingResults where a result that is missing is none of these.
@@ -229,13 +233,14 @@ def _count_early(report: RunReport, pieces: Sequence[Piece], worker_pool: Worker
 
 
 class _Tracker:
-    """Counts finished pieces and estimates the time left, by actual against estimated time so far."""
+    """A count of finished pieces and an estimate of the time left, by actual against estimated time so far."""
 
     def __init__(self, report: RunReport, bar: Bar, total_cost: float, workers: int) -> None:
         self.report, self.bar, self.workers = report, bar, workers
         self.left, self.spent, self.estimated = total_cost, 0.0, 0.0
 
     def finish_piece(self, piece: Piece, seconds: float) -> None:
+        """Count a piece that was computed in so many seconds, and show the time left."""
         self.report.count(piece, seconds)
         self.left -= piece.cost
         self.spent += seconds

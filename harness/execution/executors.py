@@ -1,4 +1,4 @@
-"""Where pieces are computed: in this process, in local processes, or (`cluster.py`) on a Dask cluster."""
+"""Executors compute pieces: in this process, in local processes, or (`cluster.py`) on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -21,33 +21,37 @@ from harness.execution.work import run_pieces_here
 from harness.paths import Project
 from harness.processes import SAFE_ENVIRONMENT, set_variable
 
+# The variables that libraries take their number of threads from.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
 WORKER_ENVIRONMENT = {**dict.fromkeys(THREAD_VARIABLES, "1"), **SAFE_ENVIRONMENT}
-"""One thread each; and no `json.py` of the folder that the user is in comes before the standard library's."""
+"""The variables of local processes: one thread each; and no `json.py` of the folder that the user is in comes before
+the standard library's."""
 PIECES_PER_WORKER_PROCESS = 80
+"""The number of pieces after which the memory of a local process is looked at."""
 RENEWAL_BYTES = 2 << 30
-"""Bytes. A local process that holds more, or an unknown amount, is replaced after `PIECES_PER_WORKER_PROCESS` pieces:
+"""The memory in bytes from which on a local process is replaced when it is looked at, or where it is not known:
 TensorFlow keeps some memory of every graph it traced. (`max_tasks_per_child` would do it too, but can lose its last
 workers and wait for ever on Python 3.11.)"""
 SHORT_TASK_S = 1.0
-"""Seconds. Behind a batch that is estimated to take less, the next one may queue."""
+"""The estimated seconds of a batch below which the next one may queue behind it."""
 ORPHAN_POLL_S = 1.0
+"""The seconds between two looks of a worker at whether its parent is still there."""
 
 FinishedPieces = list[tuple[str, float]]
-"""Key and seconds of each finished piece."""
+"""The key and the seconds of each finished piece."""
 TaskOutcome = FinishedPieces | HarnessError
-"""What came of a task: its pieces, or why one of them cannot be computed."""
+"""The outcome of a task: its pieces, or why one of them cannot be computed."""
 
 
 class WorkerDied(Exception):
-    """A worker process has ended; the batches that it was computing have to be submitted again."""
+    """The exception for a worker process that has ended; what it was computing is to be submitted again."""
 
 
 class Executor(ABC):
-    """Computes batches of pieces and hands back their results."""
+    """Base of the executors, which compute batches of pieces and hand back their results."""
 
     workers: int
-    """Tasks computed at the same time."""
+    """The number of tasks computed at the same time."""
     is_concurrent: bool = True
     """Whether tasks are computed while the caller does something else."""
 
@@ -58,16 +62,19 @@ class Executor(ABC):
 
     @abstractmethod
     def submit(self, task: Batch) -> None:
-        """Start computing a batch."""
+        """Start computing a batch. Raises HarnessError where it cannot be sent to a worker."""
 
     @property
     @abstractmethod
     def running_batches(self) -> list[Batch]:
-        """Batches that were submitted and have not been handed back."""
+        """The batches that were submitted and have not been handed back."""
 
     @abstractmethod
     def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
-        """Wait until a batch is finished. Returns finished batches with their outcomes. Raises WorkerDied."""
+        """Wait until a batch is finished. Returns finished batches with their outcomes.
+
+        Raises WorkerDied where a worker has ended, and HarnessError where no worker is left.
+        """
 
     def warm_up(self) -> None:  # noqa: B027  (most have nothing to get ready)
         """Make workers start and import what they need before there is work for them."""
@@ -82,7 +89,7 @@ class Executor(ABC):
 
 
 class InProcess(Executor):
-    """Computes one batch after another in this process."""
+    """The executor that computes one batch after another in this process."""
 
     workers = 1
     is_concurrent = False
@@ -130,8 +137,10 @@ def _start_worker(parent: int) -> None:
 
 @contextlib.contextmanager
 def _hold_interrupts() -> Iterator[None]:
-    """Context manager: Ctrl-C waits until its end. A process that is started in it never gets one, not even while it
-    imports what it needs to ignore them."""
+    """The context manager until whose end Ctrl-C waits.
+
+    A process that is started in it never gets one, not even while it imports what it needs to ignore them.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -147,7 +156,7 @@ def _read_tensorflow() -> None:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Bytes of memory that a process holds; None where the system does not say so in /proc."""
+    """The bytes of memory that a process holds; None where the system does not say so in /proc."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError, ValueError):
@@ -163,6 +172,7 @@ class _Process:
         self._start()
 
     def _start(self) -> None:
+        """Start a fresh process, which has its whole share of pieces before it."""
         self._pool = ProcessPoolExecutor(
             1, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),)
         )
@@ -176,13 +186,14 @@ class _Process:
 
     @property
     def has_room(self) -> bool:
-        """Whether it is idle, or computing a batch so short that another may queue behind it."""
+        """Whether the process is idle, or computing a batch so short that another may queue behind it."""
         if not self.futures:
             return True
         cost = sum(piece.cost for task in self.futures.values() for piece in task)
         return len(self.futures) == 1 and cost < SHORT_TASK_S and self._allowance > 0
 
     def submit(self, project: Project, task: Batch) -> None:
+        """Start computing a batch, in a fresh process where this one has done its share and holds much memory."""
         if self._allowance <= 0 and not self.futures:
             if self._holds_much_memory():
                 self._pool.shutdown()
@@ -193,17 +204,17 @@ class _Process:
         try:
             with _hold_interrupts():
                 self.futures[self._pool.submit(run_pieces_here, project, task)] = task
-        except BrokenProcessPool:
+        except BrokenProcessPool:  # `wait_for_finished` tells of it, as of one that dies later
             failed: Future[FinishedPieces] = Future()
             failed.set_exception(BrokenProcessPool())
             self.futures[failed] = task
 
     def _holds_much_memory(self) -> bool:
-        """Whether its memory exceeds `RENEWAL_BYTES`, or is not known, so that a fresh process should take over."""
+        """Whether the process holds more than `RENEWAL_BYTES`, or that is not known: a fresh one should take over."""
         return any((resident_bytes(pid) or RENEWAL_BYTES) >= RENEWAL_BYTES for pid in self._pool._processes or {})
 
     def dismiss(self) -> None:
-        """Make it end, at once if it is computing; `join` waits until it has."""
+        """Make the process end, at once if it is computing; `join` waits until it has."""
         self._ending = list((self._pool._processes or {}).values())
         self._manager: threading.Thread | None = getattr(self._pool, "_executor_manager_thread", None)
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -220,7 +231,7 @@ class _Process:
 
 
 class LocalProcesses(Executor):
-    """Spawned processes that compute on one thread each: N workers use N cores, and results do not depend on N."""
+    """The executor of spawned processes, on one thread each: N workers use N cores, and results do not depend on N."""
 
     def __init__(self, project: Project, workers: int) -> None:
         self.project, self.workers = project, workers
@@ -247,6 +258,7 @@ class LocalProcesses(Executor):
     def wait_for_finished(self) -> list[tuple[Batch, TaskOutcome]]:
         process_of = {future: process for process in self._processes for future in process.futures}
         finished, _ = wait(process_of, return_when=FIRST_COMPLETED)
+        # Those of a process that died stay with it, so that they are given back; others that finished count first.
         done: list[tuple[Batch, TaskOutcome]] = []
         for future in finished:
             task = process_of[future].futures[future]
@@ -262,6 +274,7 @@ class LocalProcesses(Executor):
         return done
 
     def _dismiss(self) -> None:
+        """End all processes, which takes as long as for one: all are told first, and then waited for."""
         for process in self._processes:
             process.dismiss()
         for process in self._processes:

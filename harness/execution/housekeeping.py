@@ -1,4 +1,4 @@
-"""Keep the store whole and small: find what is damaged, and what no spec asks for any more."""
+"""Housekeeping keeps the store whole and small: it finds what is damaged, and what no spec asks for any more."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from harness.spec.model import Spec
 from harness.spec.profile import Profile, scale
 
 ABANDONED_AFTER_S = 3600.0
-"""Age at which a temporary file belongs to no writer any more."""
+"""The age in seconds at which a temporary file belongs to no writer any more."""
 
 
 @dataclass
 class Health:
-    """What checking the store found."""
+    """The number of results that were checked, and the faults that were found."""
 
     checked: int = 0
     faults: list[Fault] = field(default_factory=list)
 
 
 def verify_results(store: Store, progress: Progress) -> Health:
-    """Read every result whole and compare it with its name and with the hash of its arrays."""
+    """The health of a store: every result is read whole and compared with its name and with the hash of its arrays."""
     health = Health()
     names = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
     with progress.cells("verify", len(names)) as bar:
@@ -46,17 +46,17 @@ def verify_results(store: Store, progress: Progress) -> Health:
 
 @dataclass(frozen=True)
 class Waste:
-    """What `harness store gc` would remove."""
+    """The files that `harness store gc` would remove."""
 
     unnamed: dict[str, list[tuple[str, int]]]
-    """Key and size in bytes of results that no spec names, by kind."""
+    """The key and size in bytes of results that no spec names, by kind."""
     abandoned: list[Path]
-    """Temporary files that a killed writer left behind, and indices of earlier versions."""
+    """The temporary files that a killed writer left behind, and indices of earlier versions."""
     kept: int
 
     @property
     def bytes(self) -> int:
-        """Total size in bytes of what would be removed."""
+        """The total size in bytes of what would be removed."""
         files = sum(size for entries in self.unnamed.values() for _, size in entries)
         return files + sum(p.stat().st_size for p in self.abandoned if p.is_file())
 
@@ -82,7 +82,7 @@ def plans_of(project: Project, specs: Iterable[Loaded], profiles: dict[str, Prof
 
 
 def waste(store: Store, plans: Iterable[Plan]) -> Waste:
-    """Results that none of `plans` names, temporary files an hour old, and indices that earlier versions wrote."""
+    """The results that none of `plans` names, temporary files an hour old, and indices that earlier versions wrote."""
     named: dict[str, set[str]] = {}
     for plan in plans:
         for piece in plan.pieces():

@@ -1,4 +1,4 @@
-"""Turn a piece into records: the data side of every cell.
+"""The records that pieces stand for: the data side of every cell.
 
 Splits are keyed by the spec's root seed and their coordinates; a stored split holds row indices only.
 """
@@ -25,6 +25,7 @@ from harness.paths import Project
 
 @lru_cache(maxsize=2)
 def _table(project: Project, dataset: TableDataset, digest: str) -> Any:
+    """The table of a dataset, kept, since the pieces of a worker ask for the same few. Raises HarnessError."""
     table = read_table(project, dataset)
     if table.sha256 != digest:
         raise HarnessError(f"dataset {dataset.name}: the table changed while the run was under way; run again")
@@ -35,11 +36,15 @@ def _table(project: Project, dataset: TableDataset, digest: str) -> Any:
 def _encode_table(
     project: Project, dataset: TableDataset, digest: str, preprocessing: Preprocessing, drop: tuple[str, ...]
 ) -> Encoded:
+    """The encoded table without the columns in `drop`, kept for the arms that a worker is at."""
     return encode(_table(project, dataset, digest), dataset.schema_of_table(), preprocessing, drop)
 
 
 def source_of(project: Project, piece: Piece) -> Source:
-    """The table or generator that a split draws its records from."""
+    """The table or generator that a split draws its records from.
+
+    Raises HarnessError where the table is missing, damaged, or another one than was planned with.
+    """
     dataset: Any = piece.settings["dataset"]
     if not isinstance(dataset, TableDataset):
         assert isinstance(dataset, GeneratorDataset)
@@ -55,7 +60,10 @@ def split_generator(piece: Piece, *purpose: Any) -> np.random.Generator:
 
 
 def compute_split(project: Project, store: Store, piece: Piece) -> Result:
-    """Draw a split. Keeps row indices (of tables) and counts; records of a generator are drawn again when needed."""
+    """The result of drawing a split: row indices (of tables) and counts.
+
+    Records of a generator are drawn again when they are needed. Raises SplitError where there are too few records.
+    """
     split, sizes = _split(piece)
     if piece.needs:
         places = split.divide(draw_of(project, piece.needs[0]), split_generator(piece))
@@ -65,6 +73,7 @@ def compute_split(project: Project, store: Store, piece: Piece) -> Result:
 
 
 def _split(piece: Piece) -> tuple[Split, Sizes]:
+    """The split and the sizes that a piece's settings hold."""
     split, sizes = piece.settings["split"], piece.settings["sizes"]
     assert isinstance(split, Split)
     assert isinstance(sizes, Sizes)

@@ -1,6 +1,6 @@
-"""Name every piece of work of one set-up: from the declaration, what names its data, and noise multipliers alone.
+"""The names of all pieces of work of a set-up, from the declaration, what names its data, and noise multipliers alone.
 
-Nothing is read, calibrated or estimated here; `harness.execution.planner` brings what that takes.
+The module reads, calibrates and estimates nothing; `harness.execution.planner` brings what that takes.
 """
 
 from __future__ import annotations
@@ -29,24 +29,26 @@ PlacedAttack = tuple[str, Place, Attack]
 
 
 class Costs:
-    """Estimated costs of pieces in core-seconds, and how many models may be stacked. This base class estimates
-    nothing."""
+    """The estimated costs of pieces in core-seconds, and the number of models that may be stacked.
+
+    This base class estimates nothing.
+    """
 
     def split(self, split: Split) -> float:
-        """Cost of one draw of records."""
+        """The cost of one draw of records."""
         return 0.0
 
     def training(self, noise_multiplier: float, records: int) -> float:
-        """Cost of training one model on so many records."""
+        """The cost of training one model on so many records."""
         return 0.0
 
     def fitting(self, attack: Attack, pool: ShadowPool) -> float:
-        """Cost of fitting an attack on a pool."""
+        """The cost of fitting an attack on a pool."""
         return 0.0
 
     @property
     def stack_size(self) -> int:
-        """Number of models that may be trained as one stack; below 2, models are trained one by one."""
+        """The number of models that may be trained as one stack; below 2, models are trained one by one."""
         return 1
 
 
@@ -65,14 +67,16 @@ def version_if_installed(package: str) -> str:
 
 
 def missing_packages(experiment: Experiment) -> list[str]:
-    """The packages that its engines compute with and that are not installed here."""
+    """The packages that an experiment's engines compute with and that are not installed here."""
     engines = dict.fromkeys(variant.setup.training.engine for variant in experiment.variants())
     names = dict.fromkeys(name for engine in engines for name in ENGINES[engine].packages)
     return [name for name in names if version_if_installed(name) == "not installed"]
 
 
 SECONDS_PER_MEASURE = 0.02
+"""The estimated core-seconds of a model's own metrics."""
 SECONDS_PER_EVALUATION = 0.05
+"""The estimated core-seconds of an attack on one model."""
 
 
 REHEARSAL = 1 << 20
@@ -85,7 +89,7 @@ def _by_rule(attack: Attack) -> Attack:
 
 
 class _HashedAttack:
-    """What is hashed of an attack, computed once."""
+    """The parts of an attack that are hashed, computed once: a plan asks for them at every cell."""
 
     def __init__(self, attack: Attack) -> None:
         self.attack, self.learning = attack, _by_rule(attack).fitting()
@@ -93,7 +97,7 @@ class _HashedAttack:
 
 
 class Naming:
-    """Makes the pieces of one set-up, and so names them."""
+    """The maker of the pieces of one set-up, which so names them."""
 
     def __init__(
         self,
@@ -104,8 +108,16 @@ class Naming:
         costs: Costs,
         version_of: Callable[[str], str] = installed_version,
     ) -> None:
-        """`data` names the set-up's data. `noise` is called only for models on halves of the records. `version_of`
-        gives the version of a package that decides a result."""
+        """Name the pieces of a set-up.
+
+        Args:
+            experiment: the experiment that the set-up is of.
+            setup: the data, model and training of an arm.
+            data: the name of the set-up's data.
+            noise: calibration, called only for models on halves of the records.
+            costs: estimates, which name nothing.
+            version_of: the version of a package that decides a result.
+        """
         self.experiment, self.setup, self.data, self.noise, self.costs = experiment, setup, data, noise, costs
         self.version_of = version_of
         self.pieces: dict[str, Piece] = {}
@@ -157,6 +169,7 @@ class Naming:
         return self._draw_unit(self.setup.split, repeat, needs)
 
     def _draw_unit(self, split: Split, repeat: int, needs: tuple[Piece, ...]) -> Piece:
+        """The piece that draws the records of one repeat by a split."""
         setup = self.setup
         modules = {type(split).__module__, *type(setup.dataset).modules()}
         modules |= {"harness.data.split", "harness.data.encoding", "harness.execution.materialize"}
@@ -201,8 +214,7 @@ class Naming:
         )
 
     def halves(self, pool: ShadowPool, split: Piece, epsilon: float) -> tuple[Piece, ...]:
-        """The pieces that train models on halves of the candidate records; repeats with the same candidates share
-        them."""
+        """The pieces that train models on halves of candidate records; repeats with the same candidates share them."""
         sizes = self.setup.sizes
         half = (sizes.members + sizes.nonmembers) // 2
         noise = 0.0 if pool.privacy == "none" else self.noise(epsilon, half)
@@ -211,6 +223,7 @@ class Naming:
     def _train_unit(
         self, split: Piece, role: Role, index: int | None, noise_multiplier: float, repeat: int, records: int
     ) -> Piece:
+        """The piece that trains one model; those that differ in data, noise and seed alone may be stacked."""
         private = noise_multiplier > 0
         training, content = self.training[private]
         # Else the split tells repeats apart, and halves are of none.
@@ -238,8 +251,10 @@ class Naming:
     def evaluation(
         self, attack: Attack, target: Piece, shadows: tuple[Piece, ...] | None, rehearsal: Piece | None = None
     ) -> Piece:
-        """The piece that attacks a target, after the attack has been fitted on shadow models where it uses them, and
-        rehearsed where its threshold is from there."""
+        """The piece that attacks a target.
+
+        It needs the attack fitted on `shadows` where it uses some, and its rehearsal where its threshold is from there.
+        """
         fitted: tuple[Piece, ...] = ()
         if id(attack) not in self.hashed_attacks:
             self.hashed_attacks[id(attack)] = _HashedAttack(attack)
@@ -265,11 +280,12 @@ class Naming:
 
     @cached_property
     def metrics(self) -> str:
-        """Hash of the code that computes metrics."""
+        """The hash of the code that computes metrics."""
         return code_fingerprint(*metric_modules(), "harness.execution.attack_cell")
 
     @cached_property
     def _training_code(self) -> dict[str, object]:
+        """The versions of the code and the packages that decide what a training gives."""
         engine = ENGINES[self.setup.training.engine]()
         modules = (*engine.modules_for(self.setup.model), "harness.execution.train_cell")
         return {
@@ -278,6 +294,7 @@ class Naming:
         }
 
     def _intern(self, piece: Piece) -> Piece:
+        """The piece of this key that was made first, so that all who need it share one object."""
         return self.pieces.setdefault(piece.key, piece)
 
 

@@ -1,4 +1,4 @@
-"""Name every piece of work that a spec needs.
+"""A plan names every piece of work that a spec needs.
 
     split ──► train (target) ──────────────► evaluate ──► evaluate (of another repeat, if this one is a rehearsal)
           └─► train (shadow) ──► fit attack ─┘
@@ -24,7 +24,7 @@ from harness.identity import KINDS, VERSIONS, Kind, coordinates, seed_of, work_n
 
 @dataclass(frozen=True)
 class StackKey:
-    """Models that may be trained together: those of the same `key`, at most `limit` at a time."""
+    """The stack that models may be trained in: those of the same `key`, at most `limit` at a time."""
 
     key: str
     limit: int
@@ -36,34 +36,34 @@ class Piece:
 
     kind: Kind
     description: dict[str, Any]
-    """What names it (`harness.identity`), and by which versions of the code it is done."""
+    """The facts that name the piece (`harness.identity`), and the versions of the code by which it is done."""
     needs: tuple[Piece, ...] = ()
     cost: float = 0.0
-    """Estimated core-seconds."""
+    """The estimated core-seconds."""
     stack: StackKey | None = None
-    """With which other pieces it may be computed as one; None: alone."""
+    """The stack of pieces that it may be computed in as one; None where it is computed alone."""
     settings: Mapping[str, Config] = field(default_factory=dict)
     """The configurations that the description writes down, by their keys there: nobody reads them back from it."""
 
     @cached_property
     def key(self) -> str:
-        """Content hash: the piece's name in the store."""
+        """The content hash that is the piece's name in the store."""
         return fingerprint([self.kind, self.description, [n.key for n in self.needs]])
 
     @cached_property
     def work(self) -> str:
-        """Names what is done, independently of the version of the code."""
+        """The name of what is done, which does not depend on the version of the code."""
         return work_name(self.kind, self.description, (need.work for need in self.needs))
 
     @cached_property
     def code(self) -> str:
-        """Names the version of the code, and of the packages that it uses, of this piece and of what it needs."""
+        """The name of the versions of the code, and of the packages it uses, of this piece and of what it needs."""
         versions = {k: v for k, v in self.description.items() if k in VERSIONS}
         return fingerprint([versions, sorted({need.code for need in self.needs})])[:12]
 
     @cached_property
     def coordinates(self) -> list[object]:
-        """What its seed derives from. A rehearsal, whose threshold an attack takes, is no part of it."""
+        """The coordinates that the seed derives from; a rehearsal, whose threshold an attack takes, is none of them."""
         return coordinates(self.description, [need.coordinates for need in self.needs if need.kind != "evaluate"])
 
     @property
@@ -73,7 +73,7 @@ class Piece:
 
     @property
     def seed(self) -> int:
-        """Seed of the piece's own random choices."""
+        """The seed of the piece's own random choices."""
         return seed_of(self.root.description["seed"], self.kind, self.coordinates)
 
     def __hash__(self) -> int:
@@ -83,6 +83,7 @@ class Piece:
         return isinstance(other, Piece) and self.key == other.key
 
     def __getstate__(self) -> dict[str, object]:
+        # Without hashes, which are cached: whoever reads the message computes them again.
         names = ("kind", "description", "needs", "cost", "stack", "settings")
         return {name: getattr(self, name) for name in names}
 
@@ -99,13 +100,13 @@ class CellRepeat:
     split: Piece
     target: Piece
     model: Piece
-    """The target's own accuracy and loss."""
+    """The piece that measures the target's own accuracy and loss."""
     evaluations: dict[tuple[str, Place], Piece] = field(default_factory=dict)
-    """By attack, and place on its axes."""
+    """The pieces that attack the target, by attack, and place on its axes."""
 
     @property
     def group(self) -> Cell:
-        """The cell: what repeats of the same arm and place share."""
+        """The cell of the repeat, its arm and place, which other repeats share."""
         return self.arm, self.place
 
     @property
@@ -122,10 +123,10 @@ class Plan:
     data_sha256: str
     cells: tuple[CellRepeat, ...]
     preparations: tuple[Preparation, ...] = ()
-    """How tables become features, in the order of arms."""
+    """The ways by which tables become features, in the order of arms."""
 
     def pieces(self, stage: Literal["train", "all"] = "all") -> list[Piece]:
-        """Distinct pieces in an order that respects what each needs; `train` leaves attacks out."""
+        """The distinct pieces in an order that respects what each needs; `train` leaves attacks out."""
         wanted: dict[str, Piece] = {}
         for cell in self.cells:
             for root in cell.pieces:
@@ -136,12 +137,12 @@ class Plan:
 
 
 def sort_pieces(pieces: Iterable[Piece]) -> list[Piece]:
-    """Pieces in an order that respects what each needs: by kind, and those that need another of their kind last."""
+    """The pieces in an order that respects what each needs: by kind, those that need another of their kind last."""
     return sorted(pieces, key=lambda p: (KINDS.index(p.kind), any(need.kind == p.kind for need in p.needs)))
 
 
 def arms_using(plan: Plan, key: str) -> list[str]:
-    """Arms that need the piece with this key."""
+    """The arms that need the piece with this key."""
     arms = (
         cell.arm for cell in plan.cells if any(p.key == key for root in cell.pieces for p in iterate_with_needs(root))
     )
@@ -163,13 +164,15 @@ def first_repeats(plan: Plan, repeats: Mapping[Attacked, int]) -> Plan:
 
 
 def faults_of_models(plan: Plan, store: Store) -> list[Fault]:
-    """Which models of a plan the store lacks, or cannot be read."""
+    """The faults of the models of a plan that the store lacks, or that cannot be read."""
     return store.faults((piece.kind, piece.key) for piece in plan.pieces("train") if piece.kind == "train")
 
 
 def trained_repeats(plan: Plan, lacking: Collection[str]) -> Plan:
-    """The part of a plan with, in each cell, the repeats 0, 1, ... before the first that needs a model which is
-    lacking. `lacking`: keys of models."""
+    """The part of a plan with, in each cell, the repeats 0, 1, ... before the first that needs a lacking model.
+
+    `lacking` are keys of models.
+    """
     first_lacking: dict[Cell, int] = {}
     plan = _with_rehearsals(plan, lacking)
     for cell in plan.cells:
@@ -180,8 +183,10 @@ def trained_repeats(plan: Plan, lacking: Collection[str]) -> Plan:
 
 
 def complete_repeats(plan: Plan, lacking: Collection[str]) -> Plan:
-    """The part of a plan with those repeats of which no target or shadow model is lacking in any cell. `lacking`: keys
-    of models."""
+    """The part of a plan with those repeats of which no target or shadow model is lacking in any cell.
+
+    `lacking` are keys of models.
+    """
     plan = _with_rehearsals(plan, lacking)
     incomplete = {cell.repeat for cell in plan.cells if not _is_trained(cell, lacking)}
     return replace(plan, cells=tuple(cell for cell in plan.cells if cell.repeat not in incomplete))

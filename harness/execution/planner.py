@@ -1,4 +1,4 @@
-"""Plan a spec: the pieces of each cell, named by `harness.execution.naming`, with what they roughly cost."""
+"""The planner makes a spec's plan: the pieces of each cell, named by `harness.execution.naming`, with rough costs."""
 
 from __future__ import annotations
 
@@ -51,18 +51,21 @@ if TYPE_CHECKING:
 
 # Rough costs on one core of a 2020s server; `harness plan` scales them by what past cells took.
 SECONDS_PER_MODEL = {"tf-privacy": 1.4, "fast": 0.15}
+"""The seconds of a model's training beside its steps, by engine."""
 SECONDS_PER_STEP = {"tf-privacy": (2.2e-3, 4.0e-3), "fast": (5e-5, 1e-4)}
-"""Not counting arithmetic: without and with noise."""
+"""The seconds of a step beside its arithmetic, without and with noise."""
 FLOPS = {"tf-privacy": 1.5e11, "fast": 9e10}
+"""The floating-point operations that an engine does in a second."""
 SECONDS_PER_NOISE = 6.5e-9
+"""The seconds in which the engine `fast` draws one number of noise."""
 NOISE = "noise_multiplier"
-"""A column of tables."""
+"""The column of tables that has noise multipliers."""
 ROUNDING = 1e-9
-"""Relative difference of the same noise on two processors."""
+"""The relative difference up to which two noise multipliers are the same on two processors."""
 
 
 def training_seconds(engine: str, steps: int, private: bool, parameters: int, operations: float) -> float:
-    """Estimated core-seconds to train one model; `operations` are floating-point operations a step."""
+    """The estimated core-seconds to train one model; `operations` are floating-point operations a step."""
     known = engine if engine in FLOPS else "tf-privacy"
     step = SECONDS_PER_STEP[known][private] + operations / FLOPS[known]
     step += parameters * SECONDS_PER_NOISE if private and known == "fast" else 0.0
@@ -70,7 +73,7 @@ def training_seconds(engine: str, steps: int, private: bool, parameters: int, op
 
 
 def data_digest(dataset: Dataset, table: FetchedTable | None) -> str:
-    """What names the data of a dataset: the hash of its canonical table, or what a generator's class declares."""
+    """The name of a dataset's data: the hash of its canonical table, or what a generator's class declares."""
     if isinstance(dataset, GeneratorDataset):
         return dataset.data_name()
     assert table is not None
@@ -78,7 +81,7 @@ def data_digest(dataset: Dataset, table: FetchedTable | None) -> str:
 
 
 def input_width(dataset: Dataset, table: FetchedTable | None) -> tuple[int, int]:
-    """Number of features and of classes that models see, before an arm removes columns; for estimates only."""
+    """The number of features and of classes that models see, before an arm removes columns; for estimates only."""
     if isinstance(dataset, GeneratorDataset):
         return dataset.sample(np.zeros(1, dtype=np.int64), np.random.default_rng(0))[0].shape[1], dataset.n_classes
     assert isinstance(dataset, TableDataset)
@@ -90,9 +93,9 @@ def input_width(dataset: Dataset, table: FetchedTable | None) -> tuple[int, int]
 
 
 def make_plan(project: Project, spec: Spec, repeat_factor: int = 1, to_run: bool = True) -> Plan:
-    """Plan a spec (already scaled by its profile), with `repeat_factor` times as many repeats as it asks for.
+    """The plan of a spec (already scaled by its profile), with `repeat_factor` times as many repeats as it asks for.
 
-    `to_run`: False for a plan that is only counted, which may lack packages that its engines compute with. Raises
+    `to_run` is False for a plan that is only counted, which may lack packages that its engines compute with. Raises
     PackageNotFoundError where a plan to run lacks one, HarnessError for sizes or epsilons that cannot be, MissingData
     where a table has not been fetched.
     """
@@ -129,7 +132,7 @@ def make_plan(project: Project, spec: Spec, repeat_factor: int = 1, to_run: bool
 
 
 def _check_size(spec: Spec, repeats: int) -> None:
-    """Raises TooLarge for a spec of more pieces than can be planned, which are counted and not made."""
+    """Raise TooLarge for a spec of more pieces than can be planned, which are counted and not made."""
     experiment = spec.own_experiment
     assert experiment is not None
     pools = max(sum(pool.count for pool in arm.pools.values()) for arm in experiment.arms.values())
@@ -139,7 +142,7 @@ def _check_size(spec: Spec, repeats: int) -> None:
 
 
 class _Preparations:
-    """How the tables of a spec's arms become features; each distinct preparation is inspected once.
+    """The preparations of a spec's arms, by which tables become features; each distinct one is inspected once.
 
     Of a table that is not public no value is named that fewer than `least_shown` rows share.
     """
@@ -150,8 +153,11 @@ class _Preparations:
         self.arms: dict[str, dict[str, None]] = {}
 
     def add(self, arm: str, setup: Setup, table: FetchedTable) -> None:
-        """Inspect an arm's table. Raises HarnessError for a table that cannot be encoded, and SizesError where the
-        sizes ask for more rows than are encoded."""
+        """Inspect an arm's table.
+
+        Raises HarnessError for a table that cannot be encoded, and SizesError where the sizes ask for more rows than
+        are encoded.
+        """
         dataset, split = setup.dataset, setup.split
         assert isinstance(dataset, TableDataset)
         drop = split.drops() if isinstance(split, TableSplit) else ()
@@ -175,6 +181,7 @@ class _Preparations:
             )
 
     def as_tuple(self) -> tuple[Preparation, ...]:
+        """The preparations, in the order of arms."""
         return tuple(Preparation(tuple(self.arms[name]), *facts) for name, facts in self.by_data.items())
 
 
@@ -184,7 +191,7 @@ def attacks_of(spec: Spec) -> list[PlacedAttack]:
 
 
 def measured_noises(project: Project, paper: str) -> Array:
-    """(n,) finite noise multipliers in the tables of a paper's specs, in any profile, ascending."""
+    """The finite noise multipliers in the tables of a paper's specs, in any profile, (n,) ascending."""
     noises = [np.empty(0)]
     for path in project.reports.glob(f"*/{paper}/**/measurements.parquet"):
         with contextlib.suppress(OSError, ArrowException):  # what is wrong with a table is said where it is measured
@@ -200,9 +207,13 @@ def measured_noises(project: Project, paper: str) -> Array:
 def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int, measured: Array | None = None) -> float:
     """The declared noise multiplier of a set-up at an epsilon, else the one calibrated for so many records.
 
-    Calibration takes seconds, so its result is kept in the store.
+    Calibration takes seconds, so its result is kept in the store. Raises HarnessError where no noise has the epsilon.
 
     Args:
+        store: keeps calibrations.
+        setup: says how noise is accounted for.
+        epsilon: the guarantee; infinity is no noise.
+        records: the number of records that a model is trained on.
         measured: noise multipliers of earlier measurements. Calibrated noise that differs from one of them by rounding
             is replaced by it: pieces are named and seeded by all digits, and processors differ in the last ones.
     """
@@ -214,6 +225,7 @@ def noise_multiplier(store: Store, setup: Setup, epsilon: float, records: int, m
 
 
 def _calibrate(store: Store, setup: Setup, epsilon: float, records: int) -> float:
+    """The declared noise multiplier, else the stored one of the same question, else the accountant's."""
     privacy = setup.privacy
     if privacy.noise_multipliers is not None and not math.isinf(epsilon):
         return privacy.noise_multipliers.values[epsilon]
@@ -242,10 +254,10 @@ def _calibrate(store: Store, setup: Setup, epsilon: float, records: int) -> floa
 
 
 class _Estimates(Costs):
-    """Estimated costs of the pieces of one set-up."""
+    """The estimated costs of the pieces of one set-up."""
 
     def __init__(self, setup: Setup, table: FetchedTable | None) -> None:
-        """Raises SizesError for a table with too few rows, and ModelError for a model that does not fit its records."""
+        """Look at a set-up's table and model. Raises SizesError for too few rows, ModelError for an unfit model."""
         if table is not None:
             asked, rows = setup.sizes.members + setup.sizes.test + setup.sizes.nonmembers, len(table.frame)
             if asked > rows:

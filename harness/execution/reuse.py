@@ -1,9 +1,8 @@
-"""Measurements that tables hold already, by the work that they are of: what a run need not do again.
+"""Measurements that tables hold already, by the work that they are of: a run need not do that again.
 
 A piece of work is the same whichever version of the code does it (`Piece.work`): its seeds derive from its
-coordinates.
-A profile may take what its tables hold as done, so a clone without the store goes on where the committed tables stop;
-the table remembers by row which code measured it.
+coordinates. A profile may take what its tables hold as done, so a clone without the store goes on where the committed
+tables stop; the table remembers by row which code measured it.
 """
 
 from __future__ import annotations
@@ -26,25 +25,25 @@ if TYPE_CHECKING:
     from harness.spec.model import Spec
 
 RUNS_PER_GROUP = 5
-"""Runs of which one says whether a member is exposed in every one, or in some (jayaraman2019 trains five)."""
+"""The number of runs of which one says whether a member is exposed in each, or in some (jayaraman2019 trains five)."""
 
 
 @dataclass
 class MeasurementCache:
-    """Measurements that tables hold, by the name of the work."""
+    """The measurements that tables hold, by the name of the work."""
 
     metrics: dict[str, dict[str, Value]] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)
-    """Which code measured it."""
+    """The name of the code that measured the work."""
     cell: dict[str, str] = field(default_factory=dict)
-    """The name that it had in the store of whoever measured it."""
+    """The name that the work had in the store of whoever measured it."""
     borrowed: set[str] = field(default_factory=set)
-    """What tables of other specs hold: at hand where a run asks for it, and no reason to ask."""
+    """The work that tables of other specs hold: at hand where a run asks for it, and no reason to ask."""
 
     def add(self, table: pd.DataFrame, wanted: Collection[str] | None = None) -> None:
         """Add what a table holds and is not known yet. A table without a column of work is ignored.
 
-        `wanted`: names of the work to take, for the table of another spec; None: everything.
+        `wanted` are the names of the work to take, for the table of another spec; None takes everything.
         """
         if not {"work", "code"} <= set(table.columns):
             return
@@ -67,8 +66,7 @@ class MeasurementCache:
 
 
 def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[CellRepeat], str, Place]]:
-    """The whole groups of runs of a plan: repeats that are trainings on the same records, with the attack and its
-    place."""
+    """The whole groups of runs of a plan, which are repeats on the same records, with the attack and its place."""
     if spec.own_experiment is None or spec.own_experiment.resample != "training":
         return
     size = min(RUNS_PER_GROUP, spec.own_experiment.repeats)
@@ -86,7 +84,7 @@ def groups_of_runs(plan: Plan, spec: Spec) -> Iterator[tuple[list[CellRepeat], s
 
 
 def known_repeats(plan: Plan, known: MeasurementCache, store: Store | None = None) -> dict[Attacked, int]:
-    """How many repeats of each cell are known, from the first on, under each attack ("": of the models themselves).
+    """The number of repeats of each cell that are known, from the first on, under each attack ("": the models' own).
 
     Without a `store` only what the spec's own tables hold counts, whether or not a claim still asks for it. With one,
     what the store and other specs' tables hold counts too.
@@ -121,14 +119,14 @@ def work_of(plan: Plan, spec: Spec) -> set[str]:
 
 
 def work_of_runs(runs: Iterable[Piece]) -> str:
-    """The name of what a group of evaluations gives together."""
+    """The name of the work that a group of evaluations gives together."""
     return runs_name(piece.work for piece in runs)
 
 
 def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, metrics_needed: Collection[str] = ()) -> list[Piece]:
     """The pieces of a plan whose measurements are not known, with what they need, in an order that respects it.
 
-    `metrics_needed`: metrics that claims are about; work that is known without one of them is measured again.
+    `metrics_needed` are those that claims are about; work that is known without one of them is measured again.
     """
     of_model = set(metrics_needed) & {*metrics_of("model"), *metrics_of("epochs")}
     roots: dict[str, Piece] = {}

@@ -1,4 +1,4 @@
-"""Which pieces can be computed now: each waits for what it needs, models of one stack go together."""
+"""The schedule of pieces: each waits for what it needs, and models of one stack go together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from harness.execution.plan import Piece
 
 Batch = tuple[Piece, ...]
+"""The pieces that a worker computes at a time: one, or models of one stack."""
 
 
 class Schedule:
@@ -18,9 +19,9 @@ class Schedule:
     """
 
     def __init__(self, pieces: Sequence[Piece], ahead: Sequence[Piece] = (), busy: Collection[str] = ()) -> None:
-        """`busy`: keys of pieces that are being computed already."""
+        """Take pieces in the order of a plan; `busy` are the keys of those that are being computed already."""
         self.wanted = dict.fromkeys(p.key for p in pieces)
-        """What is asked for and not finished."""
+        """The keys of pieces that are asked for and not finished."""
         self._left = {p.key: p for p in (*ahead, *pieces)}
         self._needs = {key: {n.key for n in p.needs if n.key in self._left} for key, p in self._left.items()}
         self._dependants: dict[str, list[str]] = defaultdict(list)
@@ -34,8 +35,10 @@ class Schedule:
                 self._ready[key in self.wanted][key] = None
 
     def take(self, workers: int, ahead: bool = False) -> Batch | None:
-        """The next batch: one piece, or a stack of models, at most its share among the workers. None where nothing is
-        ready."""
+        """The next batch, one piece or a stack of models, at most its share among the workers; None: none is ready.
+
+        With `ahead` it is of pieces that may be wanted later.
+        """
         ready = self._ready[not ahead]
         if not ready:
             return None
@@ -72,6 +75,7 @@ class Schedule:
         self._put_first([p.key for task in tasks for p in task if p.key in self._left])
 
     def _put_first(self, keys: Sequence[str]) -> None:
+        """Make pieces ready, before all that are."""
         for wanted, ready in self._ready.items():
             if first := [key for key in keys if (key in self.wanted) == wanted]:
                 self._ready[wanted] = dict.fromkeys([*first, *ready])

@@ -1,4 +1,4 @@
-"""Share a store: results to and from a directory or any address that fsspec knows (`s3://...`, `gs://...`).
+"""Sharing copies results to and from a directory or any address that fsspec knows (`s3://...`, `gs://...`).
 
 A result is one object, named as in the store. Objects appear whole or not at all, are never replaced by another, and
 those that are there are left alone, so several may push and pull at once. What is pulled is compared with its name and
@@ -28,48 +28,48 @@ from harness.files import atomic_path
 from harness.progress import Progress
 
 AT_ONCE = 8
-"""Transfers under way together."""
+"""The number of transfers under way together."""
 BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
-"""Protocols whose addresses begin with a bucket, which exists or not; folders in it are but parts of names."""
-WEB = frozenset({"http", "https"})
+"""The protocols whose addresses begin with a bucket, which exists or not; folders in it are but parts of names."""
+WEB = frozenset({"http", "https"})  # protocols of web servers, which answer with a page whatever they are asked for
 FLEETING = frozenset({"memory", "data"})
-"""Protocols of what is in this process, or in the address itself."""
+"""The protocols of what is in this process, or in the address itself."""
 TAG = ".npz.hmac"
-"""What the name of a tag ends in, which lies beside its result."""
-RIGHT = "right is s3://bucket/folder, or a path"
+"""The end of the name of a tag, which lies beside its result."""
+RIGHT = "right is s3://bucket/folder, or a path"  # the end of messages about addresses
 ResultName = tuple[str, str]
-"""Kind and key."""
+"""The kind and the key of a result."""
 
 
 @dataclass
 class Transfer:
-    """How a push or a pull went."""
+    """The outcome of a push or a pull, in numbers of results."""
 
     moved: int = 0
     there: int = 0
-    """Left alone, since the other side had them."""
+    """The results that were left alone, since the other side had them."""
     bytes: int = 0
     was_empty: bool = False
     """Whether the address held no result before."""
     faults: list[Fault] = field(default_factory=list)
-    """Of what was not taken."""
+    """The faults of what was not taken."""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What is in a shared store."""
+    """The results in a shared store."""
 
     sizes: dict[ResultName, int | None]
-    """Bytes of each result, where the file system says."""
+    """The bytes of each result, where the file system says."""
     tagged: set[ResultName]
-    """What has a tag."""
+    """The results that have a tag."""
 
 
 class Shared:
     """A store at an address that fsspec knows."""
 
     def __init__(self, address: str) -> None:
-        """Raises HarnessError for an address that nothing here can reach."""
+        """Open an address. Raises HarnessError for one that nothing here can reach."""
         if not address.strip():
             raise HarnessError(f"{address!r}: no address; {RIGHT}")
         printable = hide_secrets(address)
@@ -100,7 +100,7 @@ class Shared:
         return posixpath.join(self.root, kind, key[:2], f"{key}.npz")
 
     def exists(self) -> bool:
-        """Whether there is such a folder. Raises HarnessError where that cannot be told, or there is no such bucket."""
+        """Whether the folder exists. Raises HarnessError where that cannot be told, or there is no such bucket."""
         with _explain_unreachable(self._address):
             self.files.invalidate_cache()
             try:
@@ -116,7 +116,7 @@ class Shared:
         return True
 
     def _check_bucket(self) -> None:
-        """Raise HarnessError where there is no such bucket."""
+        """Raise HarnessError where the bucket does not exist."""
         bucket = self.root.split("/")[0]
         try:
             self.files.info(bucket)
@@ -126,7 +126,7 @@ class Shared:
             return  # may be allowed in a folder of it alone, of which it was just said that it is not there
 
     def list_results(self) -> Listing:
-        """Every result in it; none of a folder that does not exist. What no result could be called is not listed.
+        """The results in the store; none of a folder that does not exist, and nothing that no result could be called.
 
         Raises HarnessError where it cannot be read.
         """
@@ -155,11 +155,11 @@ class Shared:
         return listing
 
     def put(self, kind: str, key: str, data: bytes) -> None:
-        """Keep a result, whole or not at all."""
+        """Keep a result, whole or not at all. Raises HarnessError where that fails."""
         self._put(self.path(kind, key), data)
 
     def put_tag(self, kind: str, key: str, tag: bytes) -> None:
-        """Keep the tag of a result."""
+        """Keep the tag of a result. Raises HarnessError where that fails."""
         self._put(self._tag_path(kind, key), tag)
 
     def _put(self, path: str, data: bytes) -> None:
@@ -173,15 +173,15 @@ class Shared:
                 self.files.pipe_file(path, data)  # object stores show what was written whole
 
     def put_notice(self) -> None:
-        """Say in the store's folder that it holds personal data."""
+        """Put a file into the store's folder that says that it holds personal data. Raises HarnessError."""
         self._put(posixpath.join(self.root, NOTICE), NOTICE_TEXT.encode())
 
     def get(self, kind: str, key: str) -> bytes:
-        """Read a result."""
+        """The bytes of a result. Raises HarnessError where they cannot be read."""
         return self._get(self.path(kind, key))
 
     def tag(self, kind: str, key: str) -> bytes:
-        """Read the tag of a result."""
+        """The tag of a result. Raises HarnessError where it cannot be read."""
         return self._get(self._tag_path(kind, key))
 
     def _get(self, path: str) -> bytes:
@@ -193,8 +193,10 @@ class Shared:
 
 
 def counted_answers() -> dict[str, object]:
-    """How a session of aiohttp is made whose answers are counted as they arrive, whatever a server says of their
-    length: one without an end is an error, and takes no more memory than the bound of a stored result."""
+    """The options of a session of aiohttp that counts answers as they arrive, whatever a server says of their length.
+
+    One without an end is an error, and takes no more memory than the bound of a stored result.
+    """
     from aiohttp import ClientResponse
 
     class Counted(ClientResponse):
@@ -220,9 +222,9 @@ def push(
     only: Collection[ResultName] | None = None,
     secret: StoreKey | None = None,
 ) -> Transfer:
-    """Copy to a shared store the results that it lacks, all or those in `only`. Damaged results are not copied. With a
-    `secret` each has a tag, and those that lack one there are copied too.
+    """Copy to a shared store the results that it lacks, all or those in `only`, but for damaged ones.
 
+    With a `secret` each has a tag, and those that lack one there are copied too.
     Raises HarnessError where the address cannot be reached, or does not have what was copied to it.
     """
     mine = [(kind, key) for kind in store.kinds() for key, _ in store.files(kind)]
@@ -259,9 +261,9 @@ def pull(
     only: Collection[ResultName] | None = None,
     secret: StoreKey | None = None,
 ) -> Transfer:
-    """Copy from a shared store the results that this store lacks, all or those in `only`. Damaged results are not
-    copied, and those here whose record is damaged are replaced. With a `secret`, no result is copied without its tag.
+    """Copy from a shared store the results that this store lacks, all or those in `only`, but for damaged ones.
 
+    Results here whose record is damaged are replaced. With a `secret`, no result is copied without its tag.
     Raises HarnessError where the address cannot be reached, or is a folder that does not exist.
     """
     if not shared.exists():
@@ -299,7 +301,7 @@ def _transfer(
     progress: Progress,
     label: str,
 ) -> Transfer:
-    """Copy what is not present. `check` reads a result and says what is wrong with it."""
+    """Copy the results that are not present. `check` reads a result and says what is wrong with it."""
     transfer = Transfer()
     todo = [one for one in names if one not in present_names]
     transfer.there = len(names) - len(todo)
@@ -323,7 +325,7 @@ def _transfer(
 
 @contextmanager
 def _explain_unreachable(address: str) -> Iterator[None]:
-    """Context manager: turn errors of a file system into a HarnessError of one line, without passwords."""
+    """The context manager that turns errors of a file system into a HarnessError of one line, without passwords."""
     printable = hide_secrets(address)
     try:
         yield

@@ -31,27 +31,29 @@ from harness.files import atomic_path, write_bytes, write_text
 from harness.hashing import digest_arrays, fingerprint
 from harness.npz import check_members, read_array
 
-NOTICE = "PERSONAL-DATA.txt"
+NOTICE = "PERSONAL-DATA.txt"  # the file that says what a store holds
 NOTICE_TEXT = """\
 split/ has the numbers of the rows that models were trained on, and of those that they were not; train/ has each such
 record's log-probabilities and label; evaluate/ has attacks' scores of it. With the table this says who was a member.
 Where rows are of people it is personal data: keep this folder, and share it, as you would the table.
 """
 META = "__meta__"
+"""The name of the member of a result's file that holds its JSON record."""
 BULKY = "description"
-"""Part of a record that the index leaves out; it is read from the file where it is needed."""
+"""The part of a record that the index leaves out; it is read from the file where it is needed."""
 UNREADABLE = "cannot be read whole"
 ABSENT = "is not in the store"
+"""What is wrong with a result that is not there, beside one that is damaged."""
 COUNT_FROM_END = -12
-"""Where the last record of a zip file without a comment has the number of members."""
-DIGEST_BYTES = hashlib.sha256().digest_size
+"""The place, from the end of a zip file without a comment, at which its number of members stands."""
+DIGEST_BYTES = hashlib.sha256().digest_size  # before the content of an index
 
 Fault = tuple[str, str, str]
-"""Kind and key of a result, and what is wrong with it."""
+"""The kind and key of a result, and what is wrong with it."""
 
 
 class MissingResults(HarnessError):
-    """Results that are asked for are not in the store, are damaged, or are those of another name."""
+    """The error for results that are asked for and are not in the store, are damaged, or are of another name."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         super().__init__(faults)
@@ -72,12 +74,12 @@ class Result:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the arrays, the same however they are stored."""
+        """The SHA-256 over the arrays, which does not depend on how they are stored."""
         return digest_arrays(self.arrays)
 
 
 class Store:
-    """Results under one directory, by kind and key."""
+    """The results under one directory, by kind and key."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -129,7 +131,7 @@ class Store:
             raise MissingResults([(kind, key, ABSENT)]) from None
 
     def remove(self, kind: str, key: str) -> None:
-        """Forget a result."""
+        """Remove the file of a result, where there is one."""
         self.path(kind, key).unlink(missing_ok=True)
 
     def kinds(self) -> list[str]:
@@ -139,7 +141,7 @@ class Store:
         return sorted(kind for kind in STORED_KINDS if (self.root / kind).is_dir())
 
     def files(self, kind: str) -> Iterator[tuple[str, os.stat_result]]:
-        """Key and file status of every result of a kind."""
+        """The key and file status of every result of a kind."""
         for folder in sorted((self.root / kind).glob("??")):
             with os.scandir(folder) as entries:
                 for entry in entries:
@@ -148,26 +150,31 @@ class Store:
                         yield key, entry.stat()
 
     def records(self, kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The JSON records (without descriptions) of many results. Raises MissingResults, of all whose record is
-        missing, damaged or that of another name."""
+        """The JSON records (without descriptions) of many results.
+
+        Raises MissingResults for all whose record is missing, damaged or of another name.
+        """
         records, faults = self._read_records(kind, keys)
         if faults:
             raise MissingResults(faults)
         return {key: json.loads(record) for key, record in records.items()}
 
     def faults_of_records(self, kind: str, keys: Sequence[str]) -> list[Fault]:
-        """Which of many results have no record, or one that is damaged or of another name."""
+        """The faults of those of many results whose record is missing, damaged or of another name."""
         return self._read_records(kind, keys)[1]
 
     def faults(self, names: Iterable[tuple[str, str]]) -> list[Fault]:
-        """Which of the results of these kinds and keys are missing, or have a record that is damaged or of another
-        name: what a run computes. No array is read."""
+        """The faults of the results of these kinds and keys whose record is missing, damaged or of another name.
+
+        Those are the ones that a run computes. No array is read.
+        """
         by_kind: dict[str, list[str]] = {}
         for kind, key in names:
             by_kind.setdefault(kind, []).append(key)
         return [fault for kind, keys in by_kind.items() for fault in self.faults_of_records(kind, keys)]
 
     def _read_records(self, kind: str, keys: Sequence[str]) -> tuple[dict[str, str], list[Fault]]:
+        """The JSON texts of records by key, from the index where that is up to date, and the faults of others."""
         index = self._index(kind)
         records: dict[str, str] = {}
         new: dict[str, tuple[int, int, str]] = {}
@@ -199,7 +206,7 @@ class Store:
         return self.root / "index" / f"{kind}.index"
 
     def _index(self, kind: str) -> dict[str, tuple[int, int, str]]:
-        """By key: size, time of change and record of a file when it was read. Nothing where the index is damaged."""
+        """The size, time of change and record of files when they were read, by key; none where the index is damaged."""
         try:
             data = read_bytes(self._index_path(kind), UNPACKED_BYTES)
             digest, content = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
@@ -212,6 +219,7 @@ class Store:
             return {}
 
     def _write_index(self, kind: str, entries: dict[str, tuple[int, int, str]]) -> None:
+        """Write the index of a kind, where that is possible."""
         rows = list(zip(*entries.values(), strict=True))
         table = pa.table({"key": list(entries), "size": rows[0], "mtime": rows[1], "record": rows[2]})
         stream = pa.BufferOutputStream()
@@ -223,7 +231,7 @@ class Store:
             return  # a cache: a full disk or a read-only store must not cost a result
 
     def get(self, kind: str, key: str) -> Result:
-        """Read a result. Raises MissingResults where it is missing, damaged, or that of another name."""
+        """The stored result. Raises MissingResults where it is missing, damaged, or of another name."""
         result = self.peek(kind, key)
         fault = fault_of_record(kind, key, None if result is None else result.meta)
         if result is None or fault is not None:
@@ -232,17 +240,17 @@ class Store:
         return result
 
     def peek(self, kind: str, key: str) -> Result | None:
-        """Read a result and change nothing. None where it is missing or damaged."""
+        """The stored result, of whatever name; None where it is missing or damaged."""
         return parse_result(self.path(kind, key))
 
 
 def parse_result(source: Path | bytes) -> Result | None:
-    """A result from its file, or from the bytes of it. None where it is missing or damaged."""
+    """The result in a file, or in the bytes of one; None where it is missing or damaged."""
     return _read_members(source)
 
 
 def read_record(source: Path) -> dict[str, Any] | None:
-    """The JSON record of a result alone, from its file. None where it is missing or damaged."""
+    """The JSON record of a result alone, from its file; None where it is missing or damaged."""
     result = _read_members(source, record_alone=True)
     return None if result is None else result.meta
 
@@ -275,7 +283,7 @@ def _read_members(source: Path | bytes, record_alone: bool = False) -> Result | 
 
 
 def fault_of_record(kind: str, key: str, record: dict[str, Any] | None) -> str | None:
-    """What is wrong with a result, by its record alone; None where it is the record of this kind and key."""
+    """The fault of a result, by its record alone; None where it is the record of this kind and key."""
     if record is None:
         return UNREADABLE
     description, needs = record.get("description"), record.get("needs")
@@ -290,8 +298,7 @@ def fault_of_record(kind: str, key: str, record: dict[str, Any] | None) -> str |
 
 
 def fault_of(kind: str, key: str, result: Result | None) -> str | None:
-    """What is wrong with the stored result of a kind and key, its arrays compared with their hash; None where nothing
-    is."""
+    """The fault of the stored result of a kind and key, its arrays compared with their hash; None where it has none."""
     fault = fault_of_record(kind, key, None if result is None else result.meta)
     if fault is not None or result is None:
         return fault

@@ -1,5 +1,6 @@
-"""An optional key of a shared store: who pushes with it writes a tag beside each result, and who pulls with it takes
-nothing else.
+"""The key of a shared store, which is optional.
+
+Who pushes with it writes a tag beside each result, and who pulls with it takes nothing else.
 
 The tag is the HMAC-SHA256 of the result's name and bytes. It says that somebody who has the key pushed them; a store
 without a key is as trustworthy as whoever can write to it. The key itself is never printed or stored.
@@ -17,17 +18,22 @@ from harness.bounds import Bound, read_bytes
 from harness.errors import HarnessError
 
 VARIABLE, FILE_VARIABLE = "HARNESS_STORE_KEY", "HARNESS_STORE_KEY_FILE"
+"""The environment variables that hold a key, or name a file that does."""
 FEWEST_BYTES = 16
+"""The bytes below which a key is too short to be secret."""
 KEY_BYTES = Bound(10_000, "HARNESS_MAX_KEY_BYTES", "bytes", "the file of a store's key")
+"""The largest file that is read as a key."""
 PURPOSE = b"mi-dp-harness result 1"
+"""The beginning of what is tagged, so that a tag made with the key for anything else fits no result."""
 NO_TAG = "it has no tag of the key"
 WRONG_TAG = "its tag is not that of the key, its name and its bytes"
+"""The faults of a result without a tag, or with another one."""
 MAKE_ONE = "python -c 'import secrets; print(secrets.token_hex(32))' prints a new one"
 
 
 @dataclass(frozen=True)
 class StoreKey:
-    """A secret that those share who trust each other's results."""
+    """The secret that those share who trust each other's results."""
 
     secret: bytes = field(repr=False)
 

@@ -42,20 +42,21 @@ COLUMNS = [
     "work",
     "code",
 ]
-"""Of every table of measurements; it has one more for each axis besides epsilon."""
+"""The columns of every table of measurements, which has one more for each axis besides epsilon."""
 RUNS_KEPT = 10_000
-"""Groups of runs of which a process remembers what they say together."""
+"""The number of groups of runs of which a process remembers what they say together."""
 ORIGIN = ("work", "code")
-"""What a number is of, and by which code it was measured; tables made before 2026-11-22 do not say."""
+"""The columns that say what a number is of, and by which code it was measured; tables made before 2026-11-22 lack
+them."""
 
 
 def axes_of(spec: Spec) -> list[str]:
-    """Names of a spec's axes other than epsilon, which are columns of its table."""
+    """The names of a spec's axes other than epsilon, which are columns of its table."""
     return [axis for axis in spec.axes if axis != "epsilon"]
 
 
 def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
-    """One row per target: coordinates, noise multiplier, and the digest of its weights and outputs.
+    """The table of a plan's targets, one row each: coordinates, noise multiplier, digest of its weights and outputs.
 
     The digest is missing for a target that is not in the store since its measurements were known.
     """
@@ -78,13 +79,14 @@ def model_table(plan: Plan, spec: Spec, store: Store) -> pd.DataFrame:
 
 
 def _other_axes(where: Place) -> dict[str, Level]:
+    """A place without epsilon, which has a column of its own."""
     return {axis: value for axis, value in where if axis != "epsilon"}
 
 
 def measurement_table(
     plan: Plan, spec: Spec, store: Store, known: MeasurementCache | None = None, unfinished: bool = False
 ) -> pd.DataFrame:
-    """All measurements of a plan, sorted by coordinates, one row per number.
+    """The table of all measurements of a plan, sorted by coordinates, one row per number.
 
     `attack` is "" for a model's own metrics. Each axis besides epsilon has a column, empty in rows that do not vary
     along it. `work` names what a number was measured of ("" where it is derived from others), `code` the code that
@@ -113,7 +115,7 @@ def measurement_table(
         named_after: Piece,
         work: str | None = None,
     ) -> None:
-        """A row of what `piece` measured, under the name of `named_after`."""
+        """Add a row of what `piece` measured, under the name of `named_after`."""
         privacy = experiment.arms[cell.arm].privacy
         rows.append(
             {
@@ -164,7 +166,7 @@ def measurement_table(
 
 
 class _MeasurementSource:
-    """Reads measurements from a cache of tables or from the store."""
+    """The source of measurements: a cache of tables, or the store."""
 
     def __init__(self, plan: Plan, store: Store, known: MeasurementCache) -> None:
         self.store, self.known = store, known
@@ -174,8 +176,10 @@ class _MeasurementSource:
         self.evaluations = store.records("evaluate", [p.key for p in pieces if not self._is_from_cache(p)])
 
     def _is_from_cache(self, piece: Piece) -> bool:
-        """Whether measurements of a piece are taken from the cache. The store goes first: it has the same numbers, and
-        may have more metrics."""
+        """Whether measurements of a piece are taken from the cache.
+
+        The store goes first: it has the same numbers, and may have more metrics.
+        """
         return self.known.has(piece.work) and not self.store.has(piece.kind, piece.key)
 
     def metrics_of(self, piece: Piece) -> dict[str, Value]:
@@ -191,10 +195,11 @@ class _MeasurementSource:
         return piece.code if self._is_in_store(piece) else self.known.code[piece.work]
 
     def cell(self, piece: Piece, named: Piece) -> str:
-        """The key of the piece in the store where it was measured."""
+        """The key, in the store where `piece` was measured, of the piece that its rows are `named` after."""
         return named.key if self._is_in_store(piece) else self.known.cell[piece.work]
 
     def _is_in_store(self, piece: Piece) -> bool:
+        """Whether measurements of a piece are taken from the store."""
         return piece.key in self.splits or piece.key in self.evaluations
 
     def has_runs(self, pieces: Sequence[Piece], work: str) -> bool:
@@ -210,14 +215,16 @@ class _MeasurementSource:
 
 @lru_cache(maxsize=RUNS_KEPT)
 def _metrics_of_runs(store: Path, keys: tuple[str, ...]) -> dict[str, Value]:
-    """The metrics that stored answers of a group of runs give together; cached, since a table is made after each
-    round."""
+    """The metrics that stored answers of a group of runs give together.
+
+    They are cached, since a table is made after each round.
+    """
     stored = [Store(store).get("evaluate", key).arrays for key in keys]
     return measure_runs([(arrays["member_scores"], arrays["nonmember_scores"]) for arrays in stored])
 
 
 def _pair_with_baseline(plan: Plan) -> Iterator[tuple[CellRepeat, CellRepeat]]:
-    """Each repeat with that of the model without noise at the same place, where there is one."""
+    """The repeats, each with that of the model without noise at the same place, where there is one."""
 
     def key_without_epsilon(cell: CellRepeat) -> tuple[str, tuple[tuple[str, Level], ...], int]:
         return cell.arm, tuple(_other_axes(cell.place).items()), cell.repeat
@@ -235,7 +242,7 @@ def write_parquet(table: pd.DataFrame, target: Path) -> None:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a Parquet table. Raises HarnessError where it is missing or damaged."""
+    """The table in a Parquet file. Raises HarnessError where it is missing or damaged."""
     check_place(path)
     if not path.is_file():
         raise HarnessError(f"{path}: no measurements")
@@ -247,7 +254,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def read_measurements(path: Path, table: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Read a measurement table, or take it as read. Raises HarnessError where it is missing or not one."""
+    """The measurement table of a file, read or taken as read. Raises HarnessError where it is missing or not one."""
     measurements = read_table(path) if table is None else table
     missing = [c for c in COLUMNS if c not in measurements.columns and c not in ORIGIN]
     if missing:

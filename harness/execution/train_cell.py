@@ -1,4 +1,4 @@
-"""Train target or shadow models and keep what attacks will ask of them."""
+"""The training of target or shadow models, with what attacks will ask of them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from harness.training.settings import Training
 
 @dataclass(frozen=True)
 class _PreparedModel:
+    """A model to train, and the records on which it will be asked."""
+
     job: Job
     sets: dict[str, Records]
     """Records on which the model will be asked."""
@@ -35,7 +37,7 @@ class _PreparedModel:
 
 @dataclass
 class _EpochMonitor:
-    """Follows a model on held-out records after each epoch: its accuracies, and when early stopping ends it."""
+    """The state of a model on held-out records after each epoch: its accuracies, and when early stopping ends it."""
 
     job: Job
     records: Records | None
@@ -84,9 +86,9 @@ def _observe_epoch(monitors: Sequence[_EpochMonitor], stack: Sequence[Weights]) 
 
 
 def compute_training(project: Project, pieces: Sequence[Piece]) -> list[Result]:
-    """Train pieces that differ in data, noise and seed only, as one stack where their shapes agree.
+    """The results of training pieces that differ in data, noise and seed only, as one stack where their shapes agree.
 
-    Keeps the weights and the log-probabilities on every set of records that attacks ask about. Raises TrainingError
+    They hold the weights and the log-probabilities on every set of records that attacks ask about. Raises TrainingError
     where weights become infinite or not-a-number.
     """
     prepared = [_prepare_model(project, piece) for piece in pieces]
@@ -109,6 +111,7 @@ def compute_training(project: Project, pieces: Sequence[Piece]) -> list[Result]:
 
 
 def _prepare_model(project: Project, piece: Piece) -> _PreparedModel:
+    """The job of a piece and its sets of records, by the role of its model."""
     description, split_piece, trained_on = piece.description, piece.needs[0], None
     draw = draw_of(project, split_piece)
     if description["role"] == "half":
@@ -135,6 +138,7 @@ def _prepare_model(project: Project, piece: Piece) -> _PreparedModel:
 
 
 def _store_result(prepared: _PreparedModel, weights: Weights, piece: Piece, monitor: _EpochMonitor) -> Result:
+    """The result of a training. Raises TrainingError where weights are not finite."""
     job = prepared.job
     if not all(np.isfinite(w).all() for w in weights):
         fault = TrainingError(

@@ -1,9 +1,9 @@
 """Every printed formula, once: bounds, accounting, mechanisms, games counted out. The bottom of the house.
 
-A formula works on floats, arrays and balls alike; what is searched for or summed up (`computed`) works on floats. Each
-says what it bounds and what it is proved for, where it is a bound. Accountants, the prover, claims on measurements and
-the report take them from here. Nothing here imports anything of the package but arrays, errors and imports.
-Importing this registers the built-in ones.
+A formula works on floats, arrays and balls alike; one that is searched for or summed up (`computed`) works on floats
+alone. A formula that is a bound says what it bounds and what it is proved for. Accountants, the prover, claims on
+measurements and the report take formulas from this package, which imports nothing of the harness but arrays, errors
+and imports. Importing the package registers the built-in formulas.
 """
 
 from harness.formulas.formula import FORMULAS, Adjacency, computed, formula, formula_named

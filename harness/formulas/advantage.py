@@ -6,6 +6,7 @@ from harness.formulas.formula import formula
 from harness.formulas.numbers import Number, exp, expm1, log, tanh
 
 IID = "members and non-members are independent draws from one population"
+"""The assumption of bounds that compare a member with a fresh draw, as reports print it."""
 
 
 @formula(
@@ -18,7 +19,10 @@ IID = "members and non-members are independent draws from one population"
     pure_only=True,
 )
 def yeom(epsilon: Number, delta: Number) -> Number:
-    """Bound on membership advantage; says nothing above ln 2. It is proved for delta = 0, whatever delta is."""
+    """The bound of Yeom et al. (2018) on membership advantage; it exceeds 1, and says nothing, above epsilon ln 2.
+
+    It is proved for delta = 0 and does not depend on `delta`, which is there so that bounds are called alike.
+    """
     return expm1(epsilon)
 
 
@@ -31,7 +35,8 @@ def yeom(epsilon: Number, delta: Number) -> Number:
     assumptions=(IID,),
 )
 def erlingsson(epsilon: Number, delta: Number) -> Number:
-    """Bound on membership advantage, written so that a small epsilon keeps its digits."""
+    """The bound of Erlingsson et al. (2019) on membership advantage under (epsilon, delta)-DP."""
+    # 1 - exp(-eps) by expm1: a small epsilon keeps its digits.
     return -expm1(-epsilon) + delta * exp(-epsilon)
 
 
@@ -44,7 +49,12 @@ def erlingsson(epsilon: Number, delta: Number) -> Number:
     assumptions=(IID,),
 )
 def humphries(epsilon: Number, delta: Number) -> Number:
-    """Bound on membership advantage: tanh(eps/2) + 2 delta / (exp(eps) + 1), free of overflow."""
+    """The bound of humphries2020 Theorem 3.1 on membership advantage under (epsilon, delta)-DP.
+
+    >>> round(float(humphries(1.0, 0.0)), 4), round(float(humphries(1000.0, 1e-5)), 4)
+    (0.4621, 1.0)
+    """
+    # The printed quotient in powers of exp(-eps): exp(eps) overflows from an epsilon of 710 on.
     return tanh(epsilon / 2) + 2 * delta * exp(-epsilon) / (1 + exp(-epsilon))
 
 
@@ -54,13 +64,19 @@ def humphries(epsilon: Number, delta: Number) -> Number:
     "vertex of the trade-off region of Kairouz, Oh and Viswanath (2015), where its two lines meet",
 )
 def optimal_advantage(epsilon: Number, delta: Number) -> Number:
-    """Largest TPR - FPR of a test between two neighbours: FPR = FNR = (1 - delta) / (1 + exp(eps))."""
+    """The largest TPR - FPR of any test between two neighbours under (epsilon, delta)-DP.
+
+    It is reached where both errors are alike, FPR = FNR = (1 - delta) / (1 + exp(eps)).
+
+    >>> round(float(optimal_advantage(1.0, 0.0)), 4)
+    0.4621
+    """
     return 1.0 - 2.0 * (1.0 - delta) / (1.0 + exp(epsilon))
 
 
 @formula("advantage-given-z-alone", "tanh(eps / 4)", "limit of `optimal-advantage-in-exp` for a large universe")
 def advantage_given_z_alone(epsilon: Number) -> Number:
-    """What an adversary can reach who knows z but not the record z' that z stands against, at delta = 0.
+    """The largest advantage of an adversary who knows z but not the record z' that z stands against, at delta = 0.
 
     All A(S + u) are within exp(eps) of each other, so the likelihood ratio against their mean takes values in
     [m, exp(eps) m]; its mean excess over 1 is largest when a share 1 / (1 + exp(eps / 2)) is at the top.
@@ -70,11 +86,18 @@ def advantage_given_z_alone(epsilon: Number) -> Number:
 
 @formula("failure-probability", "1 - (1 - delta)^pairs", "thudi2022 Section 4.3")
 def failure_probability(delta: Number, pairs: Number) -> Number:
-    """Chance that a condition which fails with `delta` for one pair of data sets fails for one of several."""
+    """The chance that a condition which fails with chance `delta` for a pair of data sets fails for one of `pairs`.
+
+    The pairs are taken to be independent (thudi2022 Section 4.3).
+
+    >>> round(float(failure_probability(1e-5, 1000.0)), 6)
+    0.00995
+    """
+    # 1 - (1 - delta)^pairs by logarithms: a small delta keeps its digits.
     return -1.0 * expm1(pairs * log(1.0 - delta))
 
 
 @formula("group-privacy-delta", "(delta/n) (exp(eps) - 1) / (exp(eps/n) - 1)", "group privacy over n steps")
 def group_privacy_delta(epsilon: Number, delta: Number, n: Number) -> Number:
-    """Delta at epsilon between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
+    """The delta at `epsilon` between data sets that differ in `n` records, under (eps/n, delta/n)-DP for one record."""
     return delta / n * expm1(epsilon) / expm1(epsilon / n)

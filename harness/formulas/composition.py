@@ -14,54 +14,59 @@ from harness.formulas.formula import computed, formula, whole_number
 from harness.formulas.numbers import Number, exp, expm1, log, sqrt
 
 TABLE = "jayaraman2019 Table 1"
+"""The source of the rows that this module transcribes, as reports print it."""
 
 
 @formula("advanced", "eps sqrt(2 k ln(1/delta)) + k eps (exp(eps) - 1)", f"{TABLE}, advanced composition")
 def advanced(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
-    """Total epsilon by advanced composition."""
+    """The total epsilon of `k` steps of `epsilon` each by advanced composition (jayaraman2019 Table 1).
+
+    >>> round(float(advanced(0.1, 10.0, 11.5)), 4)
+    1.6217
+    """
     return epsilon * sqrt(2.0 * k * log_inverse_delta) + k * epsilon * expm1(epsilon)
 
 
 @formula("cdp", "eps sqrt(2 k ln(1/delta)) + k eps (exp(eps) - 1) / 2", f"{TABLE}, CDP")
 def cdp(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
-    """Total epsilon by CDP."""
+    """The total epsilon of `k` steps of `epsilon` each by concentrated DP (jayaraman2019 Table 1)."""
     return epsilon * sqrt(2.0 * k * log_inverse_delta) + k * epsilon * expm1(epsilon) / 2.0
 
 
 @formula("zcdp", "eps sqrt(2 k ln(1/delta)) + k eps^2 / 2", f"{TABLE}, zCDP")
 def zcdp(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
-    """Total epsilon by zCDP."""
+    """The total epsilon of `k` steps of `epsilon` each by zero-concentrated DP (jayaraman2019 Table 1)."""
     return epsilon * sqrt(2.0 * k * log_inverse_delta) + k * epsilon * epsilon / 2.0
 
 
 @formula("cdp-composed", "k m + tau sqrt(2 k ln(1/delta))", f"{TABLE}, CDP")
 def cdp_composed(mean: Number, tau: Number, k: Number, log_inverse_delta: Number) -> Number:
-    """Epsilon of k steps that are (m, tau)-CDP each."""
+    """The epsilon of `k` steps that are (mean, tau)-CDP each (jayaraman2019 Table 1)."""
     return k * mean + tau * sqrt(2.0 * k * log_inverse_delta)
 
 
 @formula("zcdp-composed", "k (xi + rho) + 2 sqrt(k rho ln(1/delta)), xi = m - tau^2/2, rho = tau^2/2", f"{TABLE}, zCDP")
 def zcdp_composed(mean: Number, tau: Number, k: Number, log_inverse_delta: Number) -> Number:
-    """Epsilon of k steps that are (m, tau)-CDP each, by way of (xi, rho)-zCDP (Bun and Steinke 2016)."""
+    """The epsilon of `k` steps that are (mean, tau)-CDP each, by way of (xi, rho)-zCDP (Bun and Steinke 2016)."""
     rho = tau * tau / 2.0
     return k * (mean - rho) + k * rho + 2.0 * sqrt(k * rho * log_inverse_delta)
 
 
 @formula("rdp", "4 eps sqrt(2 k ln(1/delta)), where ln(1/delta) >= eps^2 k", f"{TABLE}, RDP")
 def rdp(epsilon: Number, k: Number, log_inverse_delta: Number) -> Number:
-    """Total epsilon by RDP."""
+    """The total epsilon of `k` steps of `epsilon` each by Renyi DP, in the table's domain (jayaraman2019 Table 1)."""
     return 4.0 * epsilon * sqrt(2.0 * k * log_inverse_delta)
 
 
 @formula("randomized-response-loss", "eps tanh(eps/2)", "expected privacy loss of randomized response")
 def randomized_response_loss(epsilon: Number) -> Number:
-    """Expected privacy loss, the largest of any eps-DP mechanism."""
+    """The expected privacy loss of randomized response, the largest of any eps-DP mechanism."""
     return epsilon * expm1(epsilon) / (exp(epsilon) + 1.0)
 
 
 @formula("randomized-response-variance", "eps^2 / cosh(eps/2)^2", "variance of the loss of randomized response")
 def randomized_response_variance(epsilon: Number) -> Number:
-    """Variance of the privacy loss."""
+    """The variance of the privacy loss of randomized response."""
     e = exp(epsilon)
     return 4.0 * epsilon * epsilon * e / ((1.0 + e) * (1.0 + e))
 
@@ -72,7 +77,7 @@ def randomized_response_variance(epsilon: Number) -> Number:
     "Renyi divergence of order a of randomized response",
 )
 def randomized_response_renyi(epsilon: Number, alpha: Number) -> Number:
-    """Renyi divergence, the largest of any eps-DP mechanism."""
+    """The Renyi divergence of order `alpha` (above 1) of randomized response, the largest of any eps-DP mechanism."""
     rest = (1.0 + exp((1.0 - 2.0 * alpha) * epsilon)) / (1.0 + exp(-1.0 * epsilon))
     return epsilon + log(rest) / (alpha - 1.0)
 
@@ -83,7 +88,16 @@ def randomized_response_renyi(epsilon: Number, alpha: Number) -> Number:
     "Kairouz, Oh and Viswanath 2015, Theorem 3.3 (delta of the worst k-fold composition)",
 )
 def composed_delta(total: float, epsilon: float, k: float) -> float:
-    """Smallest delta for which every k-fold composition of eps-DP mechanisms is (total, delta)-DP."""
+    """The smallest delta for which every k-fold composition of eps-DP mechanisms is (total, delta)-DP.
+
+    It is the sum of Kairouz, Oh and Viswanath (2015), Theorem 3.3. Raises ValueError unless `k` is a whole number from
+    1 to a million.
+
+    >>> round(composed_delta(1.0, 0.5, 2), 6), round(composed_delta(0.5, 0.5, 2), 6)
+    (0.0, 0.152452)
+    """
+    # By logarithms: binomial coefficients and powers of e of many steps are too large for a number, while their
+    # product is at most 1.
     lost = np.arange(0, whole_number("k", k, 1, 1_000_000) + 1)
     log_choose = scipy.special.gammaln(k + 1) - scipy.special.gammaln(lost + 1) - scipy.special.gammaln(k - lost + 1)
     scale = log_choose - k * np.logaddexp(0.0, epsilon)
@@ -95,19 +109,25 @@ def composed_delta(total: float, epsilon: float, k: float) -> float:
 
 @formula("exp-minus-one", "exp(eps) - 1", "definition")
 def exp_minus_one(epsilon: Number) -> Number:
-    """exp(epsilon) - 1."""
+    """The number exp(epsilon) - 1, at full precision for a small epsilon."""
     return expm1(epsilon)
 
 
 @computed("composed-delta-share", "composed-delta / delta", "Kairouz, Oh and Viswanath 2015, Theorem 3.3")
 def composed_delta_share(total: float, epsilon: float, k: float, log_inverse_delta: float) -> float:
-    """Smallest delta of the worst k-fold composition at `total`, as a share of the delta claimed: valid up to 1."""
+    """The smallest delta of the worst k-fold composition at `total`, as a share of the delta that is claimed.
+
+    A share of at most 1 means that the claim holds.
+    """
     return composed_delta(float(total), epsilon, k) * math.exp(log_inverse_delta)
 
 
 @computed("composed-delta-share-rdp", "composed-delta-share of the RDP row, 0 where ln(1/delta) < eps^2 k", TABLE)
 def composed_delta_share_rdp(epsilon: float, k: float, log_inverse_delta: float) -> float:
-    """The same for the RDP row in the domain that the table gives it."""
+    """The share `composed_delta_share` at the total epsilon of the RDP row of jayaraman2019 Table 1.
+
+    It is 0 outside of the domain that the table gives the row, of which the table claims nothing.
+    """
     if log_inverse_delta < epsilon**2 * k:
         return 0.0
     return composed_delta_share(float(rdp(epsilon, k, log_inverse_delta)), epsilon, k, log_inverse_delta)

@@ -1,7 +1,8 @@
-"""What a formula is, and the registry that a decorator puts it into.
+"""Formulas, and the registry that a decorator puts them into.
 
-`formula` registers what works on balls and can be proved about over a whole continuous domain; `computed` what is a
-linear program, an enumeration or a search and gives a float at a point: claims about it are checked on a grid.
+`formula` registers a function that works on balls, about which a claim can be proved over a whole continuous domain.
+`computed` registers a linear program, an enumeration or a search, which gives a float at a point: a claim about it is
+checked on a grid.
 """
 
 from __future__ import annotations
@@ -19,39 +20,42 @@ from harness.arrays import Array
 from harness.errors import HarnessError
 
 Adjacency = Literal["add-remove-one", "replace-one"]
+"""The neighbouring relations that a guarantee may be of."""
 Bounded = Literal["advantage", "accuracy", "positive accuracy", "negative accuracy", "TPR"]
-"""What a bound is on. A bound on TPR has the false-positive rate among its parameters."""
+"""The quantities that a formula may bound. A bound on TPR has the false-positive rate among its parameters."""
 LARGEST_EPSILON = 1e4
-"""Stands for infinity where a formula has no value at infinity itself."""
+"""The epsilon that stands for infinity, at which formulas themselves have no value."""
 F = TypeVar("F", bound=Callable[..., object])
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A function of named parameters, with where it stands and what it is proved for."""
+    """A formula is a function of named parameters, with where it stands and what it is proved for."""
 
     name: str
     function: Callable[..., Any]
     parameters: tuple[str, ...]
     defaults: dict[str, float]
     text: str
-    """As a reader would write it."""
+    """The formula as a reader would write it."""
     source: str
     exact: bool
-    """True where it can be evaluated in ball arithmetic."""
+    """Whether the function can be evaluated in ball arithmetic."""
     bounds: Bounded | None = None
-    """What it is an upper bound on; None: it is no upper bound."""
+    """The quantity that the formula is an upper bound on; None where it is no upper bound."""
     adjacency: Adjacency | None = None
-    """The neighbouring relation that it is proved for."""
+    """The neighbouring relation that the bound is proved for."""
     assumptions: tuple[str, ...] = ()
     pure_only: bool = False
-    """True where the proof needs delta = 0."""
+    """Whether the proof needs delta = 0."""
 
     def value(self, given: Mapping[str, float]) -> float:
-        """Its value at a point that may have epsilon infinite; a bound is clipped to [0, 1], where one above 1 says
-        nothing. Parameters that it does not have are ignored.
+        """The formula's value at a point, whose epsilon may be infinite.
 
-        Raises HarnessError where a parameter is missing or it cannot be computed.
+        A bound is clipped to [0, 1], where one above 1 says nothing. Numbers that are no parameters of the formula are
+        ignored.
+
+        Raises HarnessError where a parameter is missing or the value cannot be computed.
         """
         missing = [p for p in self.parameters if p not in given and p not in self.defaults]
         if missing:
@@ -67,14 +71,16 @@ class Formula:
             raise HarnessError(f"formula {self.name} cannot be computed at {at}: {error}") from None
         if self.bounds is None:
             return unclipped
+        # A bound that is not a number, such as infinity over infinity at a large epsilon, promises nothing.
         return 1.0 if np.isnan(unclipped) else float(min(1.0, max(0.0, unclipped)))
 
     def curve(self, epsilon: ArrayLike, **given: float) -> Array:
-        """`value` at each epsilon, (k,)."""
+        """The formula's `value` at each epsilon, (k,). Raises HarnessError as `value` does."""
         return np.array([self.value({"epsilon": float(e), **given}) for e in np.ravel(epsilon)])
 
 
 FORMULAS: dict[str, Formula] = {}
+"""The registered formulas by the name that a spec writes."""
 
 
 def formula(
@@ -88,7 +94,10 @@ def formula(
     assumptions: tuple[str, ...] = (),
     pure_only: bool = False,
 ) -> Callable[[F], F]:
-    """Decorator: register a function under a name that specs may use. Raises ValueError for a name held already."""
+    """The decorator that registers a function under a name that specs may use.
+
+    Raises ValueError where the name is held already.
+    """
 
     def register(function: F) -> F:
         if name in FORMULAS:
@@ -104,19 +113,22 @@ def formula(
 
 
 def computed(name: str, text: str, source: str, *, bounds: Bounded | None = None) -> Callable[[F], F]:
-    """Decorator: register a function of floats that is searched for or summed up rather than evaluated on balls."""
+    """The decorator that registers a function of floats which is searched for or summed up, not evaluated on balls.
+
+    Raises ValueError where the name is held already.
+    """
     return formula(name, text, source, exact=False, bounds=bounds)
 
 
 def formula_named(name: str) -> Formula:
-    """The formula of that name. Raises HarnessError, with the nearest names, where there is none."""
+    """The formula of that name. Raises HarnessError, with the nearest names, where no formula has it."""
     if name not in FORMULAS:
         raise HarnessError(describe_unknown_formula(name))
     return FORMULAS[name]
 
 
 def describe_unknown_formula(name: str) -> str:
-    """What to say of a name that no formula has."""
+    """The sentence that tells a user of a name which no formula has, with the nearest names or all of them."""
     close = difflib.get_close_matches(name, FORMULAS, n=3)
     return f"unknown formula {name!r}; " + (
         f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(sorted(FORMULAS))}"
@@ -124,7 +136,11 @@ def describe_unknown_formula(name: str) -> str:
 
 
 def whole_number(name: str, value: float, low: int, high: int) -> int:
-    """`value` as an integer. Raises ValueError where it is none, or not within [low, high]."""
+    """`value` as an integer. Raises ValueError where it is no whole number, or not within [low, high].
+
+    >>> whole_number("k", 3.0, 1, 10)
+    3
+    """
     if value != int(value) or not low <= value <= high:
         raise ValueError(f"{name} must be a whole number from {low} to {high}, found {value:g}")
     return int(value)

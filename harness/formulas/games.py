@@ -1,4 +1,4 @@
-"""Games small enough to be counted out, outcome by outcome."""
+"""Games that are small enough to be counted out, outcome by outcome."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Joint = dict[tuple[int, int, int], float]
 
 
 def _algorithm(universe: int, n: int, models: int, seed: int, ordered: bool) -> dict[tuple[int, ...], Array]:
-    """A random training algorithm: for every training set the distribution of the model.
+    """A random training algorithm: for every training set the distribution of the model, (models,).
 
-    `ordered`: it looks at the last record alone, so the order of records matters to it.
+    With `ordered` the algorithm looks at the last record alone, so that the order of records matters to it.
     """
     rng = np.random.default_rng(seed)
     known: dict[tuple[int, ...], Array] = {}
@@ -34,7 +34,11 @@ def _algorithm(universe: int, n: int, models: int, seed: int, ordered: bool) -> 
 
 @computed("experiment-distance", "total variation between (b, a, z) in Exp and in Exp'", "humphries2020 Lemma 3.1")
 def experiment_distance(n: float, universe: float, seed: float, ordered: float = 0.0) -> float:
-    """Distance between the two membership experiments, counted over all data sets of a small universe."""
+    """The total variation distance between the two membership experiments of humphries2020 Lemma 3.1.
+
+    It is counted over all data sets of `n` records from a universe of so many, for an algorithm drawn by `seed`.
+    Raises ValueError unless `n` is a whole number from 1 to 5, and `universe` from 1 to 8.
+    """
     size, count, models = whole_number("n", n, 1, 5), whole_number("universe", universe, 1, 8), 3
     rng = np.random.default_rng([int(seed), 1])
     draw = rng.dirichlet(np.ones(count))
@@ -61,7 +65,10 @@ def experiment_distance(n: float, universe: float, seed: float, ordered: float =
 
 
 def _mixture(m: int) -> dict[int, dict[tuple[int, int], Fraction]]:
-    """humphries2020 equation (18) without noise: component to (hot feature, label) to probability."""
+    """The mixture of humphries2020 equation (18) without noise: of each component, (hot feature, label) to probability.
+
+    It is in fractions, so that distances which are 0 come out as 0.
+    """
     return {j: {((y + j - 2) % m + 1, y): Fraction(1, m) for y in range(1, m + 1)} for j in range(1, m + 1)}
 
 
@@ -69,7 +76,13 @@ def _mixture(m: int) -> dict[int, dict[tuple[int, int], Fraction]]:
     "marginal-distance", "total variation between members and non-members in Exp_nonIID", "humphries2020 Def. 5.1"
 )
 def marginal_distance(components: float) -> float:
-    """Distance between the marginal of a member and that of a non-member of the synthetic mixture, counted."""
+    """The total variation distance between a member and a non-member of the synthetic mixture, counted.
+
+    Raises ValueError unless `components` is a whole number from 1 to 1000.
+
+    >>> marginal_distance(5)
+    0.0
+    """
     m = whole_number("components", components, 1, 1000)
     mixture = _mixture(m)
     member: dict[tuple[int, int], Fraction] = {}
@@ -83,7 +96,13 @@ def marginal_distance(components: float) -> float:
 
 @computed("component-advantage", "TPR - FPR of 'from the members' component'", "humphries2020 Section 5.4, counted")
 def component_advantage(components: float) -> float:
-    """Advantage of calling every record of the members' mixture component a member, counted."""
+    """The advantage of calling every record of the members' mixture component a member, counted.
+
+    Raises ValueError unless `components` is a whole number from 1 to 1000.
+
+    >>> component_advantage(5)
+    0.8
+    """
     m = whole_number("components", components, 1, 1000)
     mixture = _mixture(m)
     tpr = fpr = Fraction(0)
@@ -96,10 +115,11 @@ def component_advantage(components: float) -> float:
 
 @computed("kov-gap", "|least delta by the definition - least delta by all adversaries' errors|", "tramer2025 Theorem 1")
 def kov_gap(epsilon: float, seed: float, outcomes: float = 8.0) -> float:
-    """For a random mechanism with few outputs: do (eps, delta)-DP and the error inequalities say the same?
+    """The gap between two least deltas of a random mechanism: by (eps, delta)-DP, and by all adversaries' errors.
 
-    Left, the definition's delta: the larger of the two sums over outputs of (P - exp(eps) Q)_+. Right, the least delta
-    under which both inequalities hold for each of the 2^outcomes deterministic adversaries.
+    The first is the definition's: the larger of the two sums over outputs of (P - exp(eps) Q)_+. The second is the
+    least delta under which both inequalities of tramer2025 Theorem 1 hold for each of the 2^outcomes deterministic
+    adversaries. Raises ValueError unless `outcomes` is a whole number from 1 to 14.
     """
     k, e = whole_number("outcomes", outcomes, 1, 14), math.exp(epsilon)
     rng = np.random.default_rng(int(seed))
@@ -115,7 +135,7 @@ def kov_gap(epsilon: float, seed: float, outcomes: float = 8.0) -> float:
 
 
 def _sets(outcomes: int) -> Array:
-    """(2^outcomes, outcomes): the outputs, 1 or 0, at which each deterministic adversary says "member"; first none."""
+    """The outputs, 1 or 0, at which each deterministic adversary says "member", (2^outcomes, outcomes); first none."""
     return np.array(list(product((0.0, 1.0), repeat=outcomes)))
 
 
@@ -125,10 +145,11 @@ def _sets(outcomes: int) -> Array:
     "tramer2025 Corollary 1",
 )
 def corollary_gap(delta: float, seed: float, outcomes: float = 8.0) -> float:
-    """For a random mechanism with few outputs: do (eps, delta)-DP and the ratios of errors say the same epsilon?
+    """The gap between two least epsilons of a random mechanism: by (eps, delta)-DP, and by ratios of errors.
 
-    Left, the least epsilon at which the larger of the two sums over outputs of (P - exp(eps) Q)_+ is at most delta.
-    Right, the largest logarithm of (TNR - delta)/FNR and (TPR - delta)/FPR, or 0.
+    The first is the least epsilon at which the larger of the two sums over outputs of (P - exp(eps) Q)_+ is at most
+    delta. The second is the largest logarithm of (TNR - delta)/FNR and (TPR - delta)/FPR over all deterministic
+    adversaries, or 0 (tramer2025 Corollary 1). Raises ValueError unless `outcomes` is a whole number from 1 to 14.
     """
     k = whole_number("outcomes", outcomes, 1, 14)
     rng = np.random.default_rng(int(seed))
@@ -151,6 +172,7 @@ def corollary_gap(delta: float, seed: float, outcomes: float = 8.0) -> float:
 
 
 def _fraction(chances: tuple[Fraction, ...], inside: tuple[int, ...]) -> Fraction:
+    """The probability that just the records marked 1 are drawn, exactly: a gap of 0 is to come out as 0."""
     return math.prod((p if drawn else 1 - p for p, drawn in zip(chances, inside, strict=True)), start=Fraction(1))
 
 
@@ -158,9 +180,11 @@ def _fraction(chances: tuple[Fraction, ...], inside: tuple[int, ...]) -> Fractio
     "pairing-gap", "largest |P(D) P(x not drawn)/P(x drawn) - P(D')| over data sets D with x", "thudi2022 Lemma 1"
 )
 def pairing_gap(points: float, seed: float) -> float:
-    """For a pool whose records are drawn independently with random probabilities: D' is D without x, one each for D.
+    """The largest gap of the pairing in thudi2022 Lemma 1, over all data sets D from a pool that have a record x.
 
-    Infinite where two data sets with x have the same one without it, or one without it belongs to none.
+    The records are drawn independently with random probabilities, and D' is D without x. The gap is infinite where the
+    pairing is not one to one: where two data sets share a D', or a data set without x is the D' of none. Raises
+    ValueError unless `points` is a whole number from 1 to 12.
     """
     n = whole_number("points", points, 1, 12)
     rng = np.random.default_rng(int(seed))
@@ -178,7 +202,13 @@ def pairing_gap(points: float, seed: float) -> float:
 
 @computed("pairs-counted", "pairs of data sets that differ in one given record", "definition")
 def pairs_counted(points: float) -> float:
-    """Counted over all data sets from a pool of so many records, of which each may be drawn or not."""
+    """The number of pairs of data sets from a pool of `points` records that differ in one given record, counted.
+
+    Raises ValueError unless `points` is a whole number from 1 to 16.
+
+    >>> pairs_counted(4), pairs_as_printed(4)
+    (8.0, 7.0)
+    """
     n = whole_number("points", points, 1, 16)
     sets = set(product((0, 1), repeat=n))
     return float(sum(1 for drawn in sets if drawn[0] and (0, *drawn[1:]) in sets))
@@ -186,7 +216,10 @@ def pairs_counted(points: float) -> float:
 
 @computed("pairs-as-printed", "sum of (n - 1 choose j) over j from 1 to n - 1", "thudi2022 Section 4.3")
 def pairs_as_printed(points: float) -> float:
-    """The paper's number of pairs of data sets for a pool of n points."""
+    """The number of pairs of data sets for a pool of `points` records as thudi2022 Section 4.3 prints it.
+
+    Raises ValueError unless `points` is a whole number from 1 to 1000.
+    """
     n = whole_number("points", points, 1, 1000)
     return float(sum(math.comb(n - 1, j) for j in range(1, n)))
 
@@ -197,10 +230,12 @@ def pairs_as_printed(points: float) -> float:
     "tramer2025 Section 5.3",
 )
 def power_gap(fpr: float, seed: float, outcomes: float = 8.0) -> float:
-    """For a random mechanism with few outputs: is any test more powerful than the likelihood ratio's at this FPR?
+    """The gap in TPR between the best test and the likelihood ratio test of a random mechanism, at one FPR.
 
-    Left, a linear program over all tests that say "member" at each output with some probability. Right, the test that
-    says it from the output with the largest ratio on, and at the last one with the probability that uses up the FPR.
+    The first is a linear program over all tests that say "member" at each output with some probability. The second
+    says it from the output with the largest ratio on, and at the last one with the probability that uses up the FPR
+    (Neyman and Pearson's lemma, as tramer2025 Section 5.3 uses it). Raises ValueError unless `outcomes` is a whole
+    number from 1 to 1000.
     """
     k, level = whole_number("outcomes", outcomes, 1, 1000), float(fpr)
     rng = np.random.default_rng(int(seed))

@@ -31,33 +31,40 @@ def _solve(
     A_eq: Array | None = None,
     b_eq: Sequence[float] | Array | None = None,
 ) -> OptimizeResult:
-    """Maximise `gain` @ x under linear constraints."""
+    """The solution that maximises `gain` @ x under linear constraints; its `fun` is the negated maximum."""
+    # Imported where it is used: SciPy's optimizers load slowly, and most commands need none.
     from scipy import optimize
 
     return optimize.linprog(-gain, A_ub, b_ub, A_eq, b_eq, bounds, method="highs")
 
 
 DEFINITION = "linear program over all (eps, delta)-DP mechanisms"
+"""The source of every optimum of this module, as reports print it."""
 
 
 def _inclusion(points: int, prior: float) -> Array:
-    """Probability of every training set (a bit mask over the pool) under independent inclusion, (2^points,)."""
+    """The probability of every training set (a bit mask over the pool) under independent inclusion, (2^points,)."""
     sizes = np.array([bin(d).count("1") for d in range(2**points)])
     return np.asarray(prior**sizes * (1 - prior) ** (points - sizes), float)
 
 
 def _neighbours(points: int) -> list[tuple[int, int]]:
-    """Ordered pairs of training sets that differ by one record."""
+    """The ordered pairs of training sets, as bit masks, that differ by one record."""
     return [(d, d ^ (1 << i)) for d in range(2**points) for i in range(points)]
 
 
 def _fraction(
     wanted: Array, weights: Array, pairs: list[tuple[int, int]], epsilon: float, delta: float, mass: float | None = None
 ) -> float:
-    """Largest sum(wanted * weights * h) / sum(weights * h) (Charnes and Cooper's transform: y = t h, denominator 1).
+    """The largest sum(wanted * weights * h) / sum(weights * h) over all mechanisms h; not-a-number where there is none.
 
-    `mass`: the numerator before division is held at this value.
+    Args:
+        wanted: (n,) 1 for the training sets that count, else 0.
+        weights: (n,) the probability of each training set.
+        pairs: neighbouring training sets, between which (epsilon, delta)-DP holds.
+        mass: the value at which the numerator before division is held; None leaves it free.
     """
+    # Charnes and Cooper's transform makes the fraction linear: y = t h, with t such that the denominator is 1.
     n = len(weights)
     e = math.exp(epsilon)
     rows: list[Array] = []
@@ -89,7 +96,7 @@ def _fraction(
 
 
 def _solve_linear_program(gain: Array, pairs: list[tuple[int, int]], epsilon: float, delta: float) -> float:
-    """Largest sum(gain * h) over h in [0, 1]."""
+    """The largest sum(gain * h) over all mechanisms h, (n,) in [0, 1], under (epsilon, delta)-DP between the pairs."""
     n, e = len(gain), math.exp(epsilon)
     rows, limits = [], []
     for a, b in pairs:
@@ -103,21 +110,29 @@ def _solve_linear_program(gain: Array, pairs: list[tuple[int, int]], epsilon: fl
 
 
 def _contains_group(points: int, group: int) -> Array:
-    """1 for training sets that contain any of the first `group` points."""
+    """The number 1 for training sets that contain any of the first `group` points, else 0: (2^points,)."""
     return np.array([float(d & ((1 << group) - 1) != 0) for d in range(2**points)])
 
 
 @computed("optimal-advantage-lp", "max TPR - FPR between two neighbours", DEFINITION)
 @cache
 def optimal_advantage_lp(epsilon: float, delta: float) -> float:
-    """Largest advantage of a test between two neighbouring data sets."""
+    """The largest advantage of a test between two neighbouring data sets under (epsilon, delta)-DP.
+
+    >>> round(optimal_advantage_lp(1.0, 0.0), 4)
+    0.4621
+    """
     return _solve_linear_program(np.array([-1.0, 1.0]), [(0, 1), (1, 0)], epsilon, delta)
 
 
 @computed("optimal-ppv", "max P(x in D | S)", DEFINITION)
 @cache
 def optimal_ppv(epsilon: float, prior: float, points: float, delta: float = 0.0) -> float:
-    """Largest positive accuracy of any attack on any mechanism."""
+    """The largest positive accuracy of any attack on any (epsilon, delta)-DP mechanism.
+
+    Each of `points` records is in the training set with probability `prior`, independently. Raises ValueError unless
+    `points` is a whole number from 1 to 12.
+    """
     n = whole_number("points", points, 1, 12)
     return _fraction(_contains_group(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, delta)
 
@@ -125,27 +140,31 @@ def optimal_ppv(epsilon: float, prior: float, points: float, delta: float = 0.0)
 @computed("least-ppv", "min P(x in D | S)", DEFINITION)
 @cache
 def least_ppv(epsilon: float, prior: float, points: float) -> float:
-    """Smallest positive accuracy."""
+    """The smallest positive accuracy of any attack on any epsilon-DP mechanism, of a pool as in `optimal_ppv`."""
     n = whole_number("points", points, 1, 12)
     return 1.0 - _fraction(1.0 - _contains_group(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, 0.0)
 
 
 @computed("optimal-npv", "max P(x not in D | S)", DEFINITION)
 def optimal_npv(epsilon: float, prior: float, points: float) -> float:
-    """Largest negative accuracy."""
+    """The largest negative accuracy of any attack on any epsilon-DP mechanism, of a pool as in `optimal_ppv`."""
     return 1.0 - least_ppv(epsilon, prior, points)
 
 
 @computed("least-npv", "min P(x not in D | S)", DEFINITION)
 def least_npv(epsilon: float, prior: float, points: float) -> float:
-    """Smallest negative accuracy."""
+    """The smallest negative accuracy of any attack on any epsilon-DP mechanism, of a pool as in `optimal_ppv`."""
     return 1.0 - optimal_ppv(epsilon, prior, points)
 
 
 @computed("optimal-ppv-at-mass", "max P(x in D | S) where P(S and x in D) = mass", DEFINITION)
 @cache
 def optimal_ppv_at_mass(epsilon: float, delta: float, prior: float, mass: float, points: float) -> float:
-    """Largest positive accuracy of an event of given joint probability with membership."""
+    """The largest positive accuracy of an event whose joint probability with membership is `mass`.
+
+    It is not-a-number where no mechanism has such an event. Raises ValueError unless `points` is a whole number from 1
+    to 12.
+    """
     n = whole_number("points", points, 1, 12)
     return _fraction(_contains_group(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, delta, mass)
 
@@ -153,7 +172,10 @@ def optimal_ppv_at_mass(epsilon: float, delta: float, prior: float, mass: float,
 @computed("optimal-group", "max P(D meets the group | S)", DEFINITION)
 @cache
 def optimal_group(epsilon: float, prior: float, group: float, points: float = 4.0) -> float:
-    """Largest positive accuracy about a group of points."""
+    """The largest probability, given an event of an epsilon-DP mechanism, that any of `group` points was used.
+
+    Raises ValueError unless `points` is a whole number from 1 to 12, and `group` from 1 to `points`.
+    """
     n = whole_number("points", points, 1, 12)
     return _fraction(
         _contains_group(n, whole_number("group", group, 1, n)), _inclusion(n, prior), _neighbours(n), epsilon, 0.0
@@ -162,13 +184,16 @@ def optimal_group(epsilon: float, prior: float, group: float, points: float = 4.
 
 @computed("least-absence", "min P(none of the group in D | S)", DEFINITION)
 def least_absence(epsilon: float, prior: float, group: float) -> float:
-    """Smallest probability that none of `group` points was used, given what the model shows."""
+    """The smallest probability that none of `group` points was used, given what the model shows."""
     return 1.0 - optimal_group(epsilon, prior, group, group)
 
 
 @cache
 def _sources(points: int, pattern: int) -> tuple[tuple[int, float], ...]:
-    """A source over subsets of the pool: 0 all or nothing, 1 x with company or company alone, else random."""
+    """The subsets of the pool, as bit masks, that a dependent source draws, with their probabilities.
+
+    Pattern 0 draws all or nothing, and 1 all or all but x; any other number seeds a random source.
+    """
     full = 2**points - 1
     if pattern == 0:
         return ((0, 0.5), (full, 0.5))
@@ -181,7 +206,10 @@ def _sources(points: int, pattern: int) -> tuple[tuple[int, float], ...]:
 @computed("optimal-ppv-sub-sampled", "max P(x in D_train | S), D_train sub-sampled from a dependent source", DEFINITION)
 @cache
 def optimal_ppv_sub_sampled(epsilon: float, rate: float, pattern: float, points: float) -> float:
-    """Largest positive accuracy where a dependent source is sub-sampled independently at `rate`."""
+    """The largest positive accuracy where a dependent source is sub-sampled independently at `rate`.
+
+    Raises ValueError unless `points` is a whole number from 1 to 12, and `pattern` from 0 to 10^9.
+    """
     n = whole_number("points", points, 1, 12)
     weights = np.zeros(2**n)
     for source, share in _sources(n, whole_number("pattern", pattern, 0, 10**9)):
@@ -195,9 +223,10 @@ def optimal_ppv_sub_sampled(epsilon: float, rate: float, pattern: float, points:
 @computed("optimal-generalization-gap", "max E[loss | x not in D] - E[loss | x in D], loss in [0, 1]", DEFINITION)
 @cache
 def optimal_generalization_gap(epsilon: float, points: float) -> float:
-    """Largest generalization gap at inclusion probability 1/2, in units of the loss's bound.
+    """The largest generalization gap at inclusion probability 1/2, in units of the loss's bound.
 
-    The loss of x is post-processing of the model, so its mean obeys the inequalities of an event.
+    The loss of x is post-processing of the model, so its mean obeys the inequalities of an event. Raises ValueError
+    unless `points` is a whole number from 1 to 12.
     """
     n = whole_number("points", points, 1, 12)
     weights, inside = _inclusion(n, 0.5), _contains_group(n, 1)
@@ -205,6 +234,7 @@ def optimal_generalization_gap(epsilon: float, points: float) -> float:
 
 
 def _chain(gain: Array, epsilon: float, delta: float) -> float:
+    """The largest sum(gain * h) along n steps, (n + 1,), of which each is (epsilon/n, delta/n)-DP."""
     n = len(gain) - 1
     pairs = [(i, i + 1) for i in range(n)] + [(i + 1, i) for i in range(n)]
     return _solve_linear_program(gain, pairs, epsilon / n, delta / n)
@@ -213,7 +243,10 @@ def _chain(gain: Array, epsilon: float, delta: float) -> float:
 @computed("group-delta", "max P_n(S) - exp(eps) P_0(S), n steps of (eps/n, delta/n)-DP", DEFINITION)
 @cache
 def group_delta(epsilon: float, delta: float, n: float) -> float:
-    """Delta at epsilon between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
+    """The delta at `epsilon` between data sets that differ in `n` records, under (eps/n, delta/n)-DP for one record.
+
+    Raises ValueError unless `n` is a whole number from 1 to 1000.
+    """
     gain = np.zeros(whole_number("n", n, 1, 1000) + 1)
     gain[0], gain[-1] = -math.exp(epsilon), 1.0
     return _chain(gain, epsilon, delta)
@@ -222,7 +255,10 @@ def group_delta(epsilon: float, delta: float, n: float) -> float:
 @computed("group-advantage", "max P_n(S) - P_0(S), n steps of (eps/n, delta/n)-DP", DEFINITION)
 @cache
 def group_advantage(epsilon: float, delta: float, n: float) -> float:
-    """Membership advantage between data sets that differ in n records, under (eps/n, delta/n)-DP for one record."""
+    """The largest advantage between data sets that differ in `n` records, under (eps/n, delta/n)-DP for one record.
+
+    Raises ValueError unless `n` is a whole number from 1 to 1000.
+    """
     gain = np.zeros(whole_number("n", n, 1, 1000) + 1)
     gain[0], gain[-1] = -1.0, 1.0
     return _chain(gain, epsilon, delta)
@@ -233,10 +269,11 @@ def group_advantage(epsilon: float, delta: float, n: float) -> float:
 )
 @cache
 def optimal_advantage_in_exp(epsilon: float, universe: float) -> float:
-    """Largest advantage in humphries2020's Algorithm 1, one training record out of `universe` equal ones, delta = 0.
+    """The largest advantage in humphries2020's Algorithm 1, one training record of `universe` equal ones, delta = 0.
 
     The extreme mechanisms have likelihoods in {1, exp(eps)} up to scale for every output (Kairouz, Oh and
-    Viswanath 2016), so a linear program over the 2^K patterns of outputs is exact.
+    Viswanath 2016), so a linear program over the 2^K patterns of outputs is exact. Raises ValueError unless
+    `universe` is a whole number from 2 to 14.
     """
     k = whole_number("universe", universe, 2, 14)
     patterns = np.array(list(product((1.0, math.exp(epsilon)), repeat=k)))
@@ -247,5 +284,5 @@ def optimal_advantage_in_exp(epsilon: float, universe: float) -> float:
 
 @computed("log-least-absence", "ln min P(none of the group in D | S)", DEFINITION)
 def log_least_absence(epsilon: float, prior: float, group: float) -> float:
-    """Logarithm of `least-absence`."""
+    """The natural logarithm of `least_absence`."""
     return math.log(least_absence(epsilon, prior, group))

@@ -1,4 +1,4 @@
-"""In how many epochs a record is, where each leaves some out."""
+"""The number of epochs that a record is in, where each epoch leaves some records out."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import scipy
 from harness.arrays import Array
 
 MOST_TIMES, GROUPS, FAR = 4000, 500, 12.0
-"""From so many epochs on, the numbers of them that a record may be in are taken in so many groups, which reach so many
-standard deviations about their mean."""
+"""From `MOST_TIMES` epochs on, the numbers of them that a record may be in are taken in `GROUPS` groups, which reach
+`FAR` standard deviations about their mean."""
 
 
 def times_in_epochs(epochs: int, share: float) -> tuple[Array, Array]:
-    """In how many epochs the record may be, (k,), and natural logarithms of the chances.
+    """The numbers of epochs that a record may be in, (k,), and the natural logarithms of their chances, (k,).
 
-    Of many epochs, neighbouring numbers count as the least of them: a record in fewer epochs moves the sum by less, so
-    what follows from it is a lower bound still.
+    `share` is the chance that one epoch has the record. Of many epochs, neighbouring numbers count as the least of
+    them: a record in fewer epochs moves the sum by less, so what follows from it is a lower bound still.
     """
     if epochs < MOST_TIMES:
         few = np.arange(epochs + 1)
@@ -28,6 +28,7 @@ def times_in_epochs(epochs: int, share: float) -> tuple[Array, Array]:
     times = np.unique(np.append(0.0, np.floor(edges)))
     below = np.append(scipy.stats.binom.cdf(times - 1, epochs, share), 1.0)
     above = np.append(scipy.stats.binom.sf(times - 1, epochs, share), 0.0)
+    # By the smaller tails: above the mean the lower ones are near 1, and their difference would lose digits.
     chances = np.where(times < mean, np.diff(below), -np.diff(above))
     with np.errstate(divide="ignore"):
         return times, np.log(chances)

@@ -8,10 +8,15 @@ from harness.formulas.formula import computed, formula, whole_number
 from harness.formulas.numbers import Number
 
 HALF = Fraction(1, 2)
+"""The chance of a fair coin, as a fraction, so that probabilities are exact."""
 
 
 def response_probabilities(classes: int) -> tuple[Fraction, Fraction]:
-    """Probability that the returned label is revealed, and that any given other one is, from the two coins."""
+    """The probability that the returned label is revealed, and that any given other one is, from the two coins.
+
+    >>> [str(p) for p in response_probabilities(10)]
+    ['3/4', '1/36']
+    """
     same = HALF + HALF * HALF  # tails, or heads and heads again
     return same, (1 - same) / (classes - 1)
 
@@ -20,26 +25,32 @@ def response_probabilities(classes: int) -> tuple[Fraction, Fraction]:
     "two-coin-ratio", "max over labels of P(revealed | returned) / P(revealed | other)", "rahimian2021 Section 4.2"
 )
 def two_coin_ratio(classes: float) -> float:
-    """Largest ratio of probabilities of one revealed label under two returned labels."""
+    """The largest ratio of the probabilities of one revealed label under two returned labels.
+
+    Its logarithm is the label's epsilon. Raises ValueError unless `classes` is a whole number from 2 to a million.
+
+    >>> two_coin_ratio(10)
+    27.0
+    """
     same, other = response_probabilities(whole_number("classes", classes, 2, 10**6))
     return float(max(same / other, other / same))
 
 
 @formula("two-coin-accuracy", "0.75 acc + 0.25 (1 - acc) / (C - 1)", "rahimian2021 Section 5.3")
 def two_coin_accuracy(accuracy: Number, classes: Number) -> Number:
-    """Expected accuracy after randomized response, as printed."""
+    """The expected accuracy after randomized response, as rahimian2021 Section 5.3 prints it."""
     return 0.75 * accuracy + 0.25 * (1.0 - accuracy) / (classes - 1.0)
 
 
 @formula("gap-attack", "(1 + acc_train - acc_test) / 2", "rahimian2021 Section 5.3")
 def gap_attack(accuracy_train: Number, accuracy_test: Number) -> Number:
-    """Accuracy of 'member iff classified correctly', as printed."""
+    """The accuracy of the attack 'member iff classified correctly', as rahimian2021 Section 5.3 prints it."""
     return (1.0 + accuracy_train - accuracy_test) / 2.0
 
 
 @computed("gap-attack-counted", "correct calls over all calls, members and non-members alike in number", "definition")
 def gap_attack_counted(accuracy_train: float, accuracy_test: float) -> float:
-    """The same by counting 1000 members and 1000 non-members one by one."""
+    """The accuracy of the attack 'member iff classified correctly', by counting 1000 members and 1000 non-members."""
     n = 1000
     members = [i < round(accuracy_train * n) for i in range(n)]
     others = [i < round(accuracy_test * n) for i in range(n)]

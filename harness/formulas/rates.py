@@ -15,13 +15,21 @@ from harness.formulas.numbers import Number, exp, log
     assumptions=("the two data sets are fixed beforehand",),
 )
 def tpr_at_fpr(epsilon: Number, delta: Number, fpr: Number) -> Number:
-    """Bound on the true-positive rate of any attack at this false-positive rate."""
+    """The bound of tramer2025 Theorem 1 on the true-positive rate of any attack at a false-positive rate.
+
+    >>> round(float(tpr_at_fpr(1.0, 1e-5, 0.01)), 4)
+    0.0272
+    """
     return exp(epsilon) * fpr + delta
 
 
 @formula("epsilon-from-rates", "ln((TPR - delta) / FPR)", "tramer2025 Corollary 1")
 def epsilon_from_rates(tpr: Number, fpr: Number, delta: Number = 0.0) -> Number:
-    """Least epsilon at which an attack with these rates is possible, by the inequality on positive calls."""
+    """The least epsilon at which an attack with these rates is possible, by the inequality on positive calls.
+
+    >>> round(float(epsilon_from_rates(0.9, 0.1)), 4)
+    2.1972
+    """
     return log((tpr - delta) / fpr)
 
 
@@ -31,11 +39,11 @@ def epsilon_from_rates(tpr: Number, fpr: Number, delta: Number = 0.0) -> Number:
     "tramer2025 Corollary 1",
 )
 def epsilon_from_rates_negative(tpr: Number, fpr: Number, delta: Number = 0.0) -> Number:
-    """The same by the inequality on negative calls."""
+    """The least epsilon at which an attack with these rates is possible, by the inequality on negative calls."""
     return log((1.0 - fpr - delta) / (1.0 - tpr))
 
 
 @formula("true-per-false", "1 + adv / FPR", "from adv = TPR - FPR, members and non-members in equal number")
 def true_per_false(advantage: Number, fpr: Number) -> Number:
-    """True members called for each non-member called."""
+    """The number of members called for each non-member called, of an attack with this advantage and FPR."""
     return (advantage + fpr) / fpr

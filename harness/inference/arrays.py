@@ -5,3 +5,4 @@ from typing import Any
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+"""An array of any type of numbers."""

@@ -1,4 +1,4 @@
-"""Means of bounded results, whatever their distribution: confidence sequences by betting.
+"""Confidence sequences by betting, for means of bounded results, whatever their distribution.
 
 Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2024). Whoever bets a share f of a
 capital on each of values y_1, y_2, ... of at least `low` being above m has
@@ -31,29 +31,31 @@ from harness.inference.estimates import SequentialEstimate
 from harness.inference.streams import Stream
 
 SHARES = np.array([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125])
+"""The shares of the capital that are bet."""
 WEIGHTS = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
-"""Shares of the capital that is bet, and how it is divided over them. Results of runs vary little beside their range,
-where the whole bet wins most; the others are for the effects at which it is lost. Chosen on simulated values (uneven
-division, even ones, one share, the paper's plug-in bets) before any claim was judged (docs/statistics.md)."""
+"""The division of the capital over `SHARES`. Results of runs vary little beside their range, where the whole bet wins
+most; the others are for the effects at which it is lost. It was chosen on simulated values (uneven division, even ones,
+one share, the paper's plug-in bets) before any claim was judged (docs/statistics.md)."""
 LATTICE = 64
+"""The number of steps in which the space between two streams' floors is divided where their sum is tested."""
 LARGEST = 1e280
-"""Products of bets beyond it, or below its inverse, are not trusted."""
+"""The largest product of bets that is trusted; the least is its inverse."""
 SAME = 1e-6
-"""Logarithms of capitals that differ by less are told apart by `log_capitals`."""
+"""The difference of logarithms of capitals below which `log_capitals` tells them apart, and not products."""
 PLACES = 100
-"""Numbers of repeats that are looked at first when one is sought."""
+"""The number of numbers of repeats that are looked at first when one is sought."""
 _LOG_WEIGHTS = np.log(WEIGHTS)[:, None]
 
 
 def log_capitals(stream: Stream, tested: Array) -> Array:
-    """Logarithms of the factors by which bets multiply the capital, (k, shares, n), at means (k,) above the floor."""
+    """The logarithms of what bets multiply the capital by, (k, shares, n), at means (k,) above the floor."""
     with np.errstate(divide="ignore"):
         log_growth: Array = np.log1p(_bets(stream, tested))
     return log_growth
 
 
 def _bets(stream: Stream, tested: Array) -> Array:
-    """What a bet of each share of the capital gains, (k, shares, n), at means (k,)."""
+    """The gain of a bet of each share of the capital, (k, shares, n), at means (k,)."""
     gain = (stream.values - tested[:, None]) / (tested[:, None] - stream.lows)
     gain = np.maximum(gain, -1.0)  # rounding of a value at its lowest
     payoffs: Array = SHARES[:, None] * gain[:, None, :]
@@ -61,9 +63,10 @@ def _bets(stream: Stream, tested: Array) -> Array:
 
 
 def _log_capital_in_products(stream: Stream, tested: Array) -> Array:
-    """Logarithm of the capital over all shares, (k, n), to about ten digits, in a tenth of the time of `mix_shares`.
+    """The logarithm of the capital over all shares, (k, n), to about ten digits.
 
-    It is not-a-number at all looks for means at which a product is too large or too small for that.
+    It takes a tenth of the time of `mix_shares`, and is not-a-number at all looks for means at which a product is too
+    large or too small for that.
     """
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         products = np.cumprod(1.0 + _bets(stream, tested), axis=-1)
@@ -75,7 +78,7 @@ def _log_capital_in_products(stream: Stream, tested: Array) -> Array:
 
 
 def mix_shares(log_capital: Array) -> Array:
-    """Logarithm of the capital over all shares, (..., n), from that of each share, (..., shares, n)."""
+    """The logarithm of the capital over all shares, (..., n), from that of each share, (..., shares, n)."""
     weighed = log_capital + _LOG_WEIGHTS
     # The largest is taken out before powers are taken, and put back after: capitals may be too large for a number.
     largest = weighed.max(axis=-2)
@@ -87,14 +90,17 @@ def mix_shares(log_capital: Array) -> Array:
 
 @dataclass(frozen=True)
 class BettingMean(SequentialEstimate):
-    """The mean of one stream, or the sum of the means of two independent ones, plus a number."""
+    """The betting estimate of a mean, or of the sum of two independent means, plus a number (`offset`).
+
+    `repeat_values` is not computed with.
+    """
 
     streams: tuple[Stream, ...]
-    """One or two, of the same length."""
+    """One stream, or two of the same length."""
     offset: float = 0.0
     repeat_values: Array | None = field(default=None, compare=False)
     last_look_only: bool = False
-    """What is won at the last look alone counts, so that 1 / p is an e-value."""
+    """Whether what is won at the last look alone counts, so that 1 / p is an e-value."""
 
     @property
     def mean(self) -> float:
@@ -111,11 +117,11 @@ class BettingMean(SequentialEstimate):
         return len(self.streams[0].values)
 
     def log_capital(self, value: float) -> Array:
-        """Logarithm of the capital against H0: mean <= value, at each look: (n,)."""
+        """The logarithm of the capital against H0: mean <= value, at each look: (n,)."""
         return self._capital(value - self.offset, None)
 
     def _capital(self, tested: float, total: Array | None) -> Array:
-        """Logarithm of the capital at each look, or after `total` (k,) results that go on like those there are."""
+        """The logarithm of the capital at each look, or after `total` (k,) results that go on like those there are."""
         space = tested - sum(stream.floor for stream in self.streams)
         shown = self.n if total is None else len(total)
         if math.isinf(space):  # no lowest value: nothing to bet against
@@ -136,20 +142,22 @@ class BettingMean(SequentialEstimate):
         return convex_lower_bounds(capital_of(first, at) + capital_of(second, tested - at))
 
     def _lattice(self, space: float) -> Array:
-        """Means of the first stream to test where both streams share a `space` above their floors."""
+        """The means of the first stream to test where both streams share a `space` above their floors."""
         means: Array = self.streams[0].floor + space * np.arange(1, LATTICE) / LATTICE
         return means
 
     def _rejects(self, value: float, alpha: float, won: float) -> bool:
-        """Whether `p_above` of a value is at most `alpha`. `won`: as `_approximate_log_capitals` has it."""
+        """Whether `p_above` of a value is at most `alpha`; `won` is what `_approximate_log_capitals` gives for it."""
         # Written so that not-a-number, of which nothing is known, goes the exact way too.
         if not abs(won + math.log(alpha)) > SAME:
             return self.p_above(value) <= alpha
         return won > -math.log(alpha)
 
     def _approximate_log_capitals(self, tested: Array) -> Array:
-        """Logarithm of the largest capital so far against each of some means, (k,), to about ten digits; not-a-number
-        where products cannot give it."""
+        """The logarithm of the largest capital so far against each of some means, (k,), to about ten digits.
+
+        It is not-a-number where products cannot give it.
+        """
         space = tested - sum(stream.floor for stream in self.streams)
         known = np.isfinite(space) & (space > 1e-9)
         largest = np.full(len(tested), math.nan)
@@ -167,7 +175,7 @@ class BettingMean(SequentialEstimate):
         return largest
 
     def p_above(self, value: float) -> float:
-        """One over the largest capital so far, at most 1: a p-value that is valid whenever one stops."""
+        """One over the largest capital so far, at most 1, which is a p-value that is valid whenever one stops."""
         if not self.n:
             return 1.0
         capital = self.log_capital(value)
@@ -182,7 +190,7 @@ class BettingMean(SequentialEstimate):
         return 1 + int(enough.argmax()) if enough.any() else self.n
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The means that no look rejects; the whole range where none is rejected."""
+        """The ends of the means that no look rejects; of the whole range where none is rejected."""
         low = self._least_mean((1 - level) / 2)
         high = -self.shift(0.0, -1.0)._least_mean((1 - level) / 2)
         return low, high
@@ -208,8 +216,8 @@ class BettingMean(SequentialEstimate):
         return low
 
     def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
-        """Repeats, of at most `max_repeats`, at which a one-sided test at `alpha` tells the mean from 0 if further
-        results are like those there are; None where there are none."""
+        """The number of repeats at which a one-sided test at `alpha` tells the mean from 0, as `SequentialEstimate` has
+        it."""
         if max_repeats < self.n or not self.n:
             return None
         toward = self if self.mean >= 0 else self.shift(0.0, -1.0)
@@ -235,7 +243,7 @@ class BettingMean(SequentialEstimate):
 
 
 def _means_between(low: float, high: float, times: int) -> list[float]:
-    """Both ends and what lies between them after halving so many times, in order."""
+    """The ends and the places between them after halving so many times, in order."""
     places = [low, high]
     for _ in range(times):
         middles = [(a + b) / 2 for a, b in pairwise(places)]
@@ -244,7 +252,7 @@ def _means_between(low: float, high: float, times: int) -> list[float]:
 
 
 def convex_lower_bounds(heights: Array) -> Array:
-    """Lower bounds, (n,), of convex functions whose heights (k, n) are known at evenly spaced places.
+    """The lower bounds, (n,), of convex functions whose heights (k, n) are known at evenly spaced places.
 
     The least value lies beside the lowest of these heights. The bound is where the lines through the known heights on
     either side meet.

@@ -1,4 +1,4 @@
-"""Correlation of two series."""
+"""The correlation of two series."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.inference.arrays import Array
 def pearson(left: Array, right: Array) -> float:
     """Pearson's correlation of two series, (k,) each.
 
-    It is not-a-number of fewer than three values, and where one series does not vary.
+    It is not-a-number for fewer than three values, and where one series does not vary.
 
     >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 4)
     0.5

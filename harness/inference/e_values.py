@@ -1,4 +1,4 @@
-"""E-values from p-values: what a bet against a hypothesis has won, by how the p-value was made."""
+"""E-values from p-values: the winnings of a bet against a hypothesis, by how the p-value was made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def calibrate_p_value(p_value: float) -> float:
 
 
 def e_value_of_t_mixture(p_value: float) -> float:
-    """M_n, the martingale of the t-mixture, from its one-sided p-value at the last look, which is 1 / (2 M_n).
+    """The martingale M_n of the t-mixture, from its one-sided p-value at the last look, which is 1 / (2 M_n).
 
     The p-value is that of a `TMixtureCS` with `last_look_only`, and below 1: one of 1 says no more than that M_n is
     at most 1/2.
@@ -51,5 +51,6 @@ def e_value_of_bets(p_value: float) -> float:
 
 
 def _check_p_value(p_value: float) -> None:
+    """Raise ValueError for what is no p-value; one of 0 would be worth infinitely much."""
     if not 0 < p_value <= 1:
         raise ValueError(f"a p-value of {p_value:g}; give one above 0 and at most 1")

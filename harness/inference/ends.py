@@ -1,4 +1,4 @@
-"""An effect that is known between two estimates, one on average not too high and one on average not too low."""
+"""Effects that are known between two estimates, one on average not too high and one on average not too low."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.inference.arrays import Array
 from harness.inference.estimates import MeanEstimate, SequentialEstimate
 
 NEAR = 2.0
-"""Standard errors from 0 within which an end may come to lie on the other side, with more repeats."""
+"""The number of standard errors from 0 within which more repeats may move an end to the other side."""
 
 
 def clearer_end(not_too_high: MeanEstimate, not_too_low: MeanEstimate) -> MeanEstimate:
@@ -38,7 +38,7 @@ class Undecidable(SequentialEstimate):
     """An effect of 0, whatever is shifted, that no number of repeats tells from 0."""
 
     nearer: MeanEstimate
-    """The end whose repeats and standard error it has."""
+    """The end whose repeats and standard error the effect has."""
 
     @property
     def mean(self) -> float:

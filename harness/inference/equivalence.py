@@ -1,4 +1,4 @@
-"""Equivalence: whether a mean is nearer to 0 than a tolerance."""
+"""Tests of equivalence, which tell whether a mean is nearer to 0 than a tolerance."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from harness.inference.estimates import MeanEstimate
 def equivalence_p_values(difference: MeanEstimate, tolerance: float) -> tuple[float, float]:
     """One-sided p-values that speak for, and against, a mean that lies within the tolerance of 0.
 
-    For it by two one-sided tests, of which the larger p-value counts (Schuirmann 1987); against it by either,
-    whose level they share.
+    The first is by two one-sided tests, of which the larger p-value counts (Schuirmann 1987). The second is by either
+    of two tests, which share the level.
 
     Args:
         difference: what is known of the mean.

@@ -1,4 +1,4 @@
-"""Many hypotheses together: one level for all of them, or a share of wrong ones among those that are rejected."""
+"""Tests of many hypotheses at one level for all, or with a bounded share of wrong ones among the rejected."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values, in the order given (Holm 1979): at or below alpha just where the step-down test rejects.
+    """The adjusted p-values of Holm (1979), in the order given: at or below alpha where the step-down test rejects.
 
     The chance that a true hypothesis is rejected is at most alpha, whatever the dependence between the p-values.
 
@@ -22,13 +22,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def e_bh(e_values: Sequence[float], hypotheses: int, rate: float = 0.05) -> list[bool]:
-    """Which of the e-values are discoveries, of so many hypotheses, whatever the dependence between them.
+    """Whether each e-value is a discovery, among so many hypotheses, whatever the dependence between them.
 
-    Wang and Ramdas (2022): the k largest, for the largest k of which the least is at least hypotheses / (rate k). The
-    expected share of wrong ones among them is at most `rate`.
+    By Wang and Ramdas (2022) those are the k largest, for the largest k of which the least is at least
+    hypotheses / (rate k). The expected share of wrong ones among them is at most `rate`.
 
     Args:
-        e_values: of as many hypotheses as are known; of the others no e-value is large.
+        e_values: those of the hypotheses of which one is known; the others' are not large.
         hypotheses: how many there are, at least as many as e-values.
         rate: the false discovery rate, between 0 and 1.
 

@@ -1,7 +1,7 @@
 """Means of results that also depend on which of a few equally likely outcomes was drawn for each.
 
-Such as which of four clusters of records a split made the members. The mean is that over the outcomes, not over those
-that happened to be drawn more often.
+An example is which of four clusters of records a split made the members. The mean is that over the outcomes, not over
+those that happened to be drawn more often.
 """
 
 from __future__ import annotations
@@ -94,7 +94,10 @@ def adjusted_stream(values: Array, low: float, high: float, drawn: Array, outcom
 
 
 def _outcome_shifts(values: Array, drawn: Array, outcomes: int) -> tuple[Array, Array, Array]:
-    """What is subtracted from each value for its outcome, and the least and the most it could have been: (n,) each."""
+    """The number that is subtracted from each value for its outcome, and the least and the most it could have been.
+
+    They are (n,) each. The least and the most give the range that each adjusted value had before it was drawn.
+    """
     taken = np.zeros((3, len(values)))
     sums, counts = np.zeros(outcomes), np.zeros(outcomes)
     for i, (value, outcome) in enumerate(zip(values, drawn, strict=True)):

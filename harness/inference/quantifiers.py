@@ -1,4 +1,4 @@
-"""Hypotheses at several points combined to one: at all of them, at some, or at least at k of m."""
+"""Combinations of hypotheses at several points to one: at all of them, at some, or at least at k of m."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def partial_conjunction(p_values: Sequence[float], needed: int, hypotheses: int)
     where all are, the largest (an intersection-union test). It is valid whatever the dependence between the p-values.
 
     Args:
-        p_values: of as many hypotheses as are known; the others count as 1.
+        p_values: those of the hypotheses of which one is known; the others count as 1.
         needed: from 1 to `hypotheses`.
         hypotheses: how many there are.
 

@@ -1,4 +1,4 @@
-"""Of how large a share of all repeats something holds, and how rare an outcome may be that none showed."""
+"""The share of all repeats in which something holds, and how rare an outcome may be that none showed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import special
 
 
 def rarity_bound(n: int, alpha: float) -> float:
-    """N, where an outcome that is drawn once in N repeats, or more often, is seldom missed by all of them.
+    """The number N such that an outcome drawn once in N repeats, or more often, is seldom missed by all of them.
 
     Args:
         n: how many repeats there are, at least 1.
@@ -31,7 +31,7 @@ def rarity_bound(n: int, alpha: float) -> float:
 
 
 def share_at_least(holds: int, n: int, alpha: float, looked: bool = False) -> float:
-    """Lower confidence bound of the share of all repeats in which something holds.
+    """The lower confidence bound of the share of all repeats in which something holds.
 
     For a number of repeats that was fixed beforehand it is exact (Clopper and Pearson 1934): n of n mean at least
     alpha^(1/n). With `looked`, for repeats that were added while one looked, it is that of the beta-binomial mixture

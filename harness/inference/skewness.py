@@ -11,7 +11,7 @@ import numpy as np
 from harness.inference.arrays import Array
 
 LEAST_SKEWNESS = 1e-200
-"""Below it, none is corrected for: its inverse might not be a number."""
+"""The skewness below which none is corrected for: its inverse might not be a number."""
 
 
 def hall_transform(distance: float | Array, skewness: float | Array, slope: float = 0.0) -> float | Array:
@@ -67,17 +67,17 @@ def inverse_hall_transform(value: float | Array, skewness: float | Array, slope:
 
 @dataclass(frozen=True)
 class Moments:
-    """Of the mean over the first 1, 2, ... repeats, (..., n) each."""
+    """The moments of the mean over the first 1, 2, ... repeats, (..., n) each."""
 
     means: Array
     stderrs: Array
-    """At least what the finite sample of records in each repeat implies."""
+    """The standard errors, at least what the finite sample of records in each repeat implies."""
     skewnesses: Array
-    """Third central moment of the mean over its standard error cubed; 0 with fewer than three repeats."""
+    """The third central moments of the mean over its standard error cubed; 0 with fewer than three repeats."""
 
 
 def moments(values: Array, record_stderr: Array | None = None) -> Moments:
-    """Mean, standard error and skewness of the mean, of the first 1, 2, ... values.
+    """The mean, standard error and skewness of the mean, of the first 1, 2, ... values.
 
     Args:
         values: (..., n) in the order in which they were drawn.
@@ -102,7 +102,7 @@ def moments(values: Array, record_stderr: Array | None = None) -> Moments:
 
 @lru_cache(4096)
 def _moments_of_bytes(values: bytes, record_stderr: bytes | None) -> Moments:
-    """By content: the claims of a spec ask for the same results, at the same looks, again and again."""
+    """The moments of arrays, kept by content: claims ask for one spec's results, at the same looks, again and again."""
     known = _moments(np.frombuffer(values), None if record_stderr is None else np.frombuffer(record_stderr))
     for array in (known.means, known.stderrs, known.skewnesses):
         array.setflags(write=False)  # it is shared
@@ -110,6 +110,7 @@ def _moments_of_bytes(values: bytes, record_stderr: bytes | None) -> Moments:
 
 
 def _moments(values: Array, record_stderr: Array | None) -> Moments:
+    """The moments of series, (..., n), computed for all looks at once."""
     n = np.arange(1, values.shape[-1] + 1)
     centre = np.mean(values, -1, keepdims=True) if len(n) else 0.0  # sums of powers of values near zero lose no digits
     moved = values - centre

@@ -1,4 +1,4 @@
-"""Values in the order in which they were drawn, each with its range."""
+"""Streams of values in the order in which they were drawn, each value with its range."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from harness.inference.arrays import Array
 
 @dataclass(frozen=True)
 class Stream:
-    """Values in the order in which they were drawn, each with the range that was known before."""
+    """A stream: values in the order in which they were drawn, each with the range that was known before."""
 
     values: Array
-    """(n,)"""
+    """The values, (n,)."""
     lows: Array
-    """(n,) each value's smallest possible; minus infinity where it has none."""
+    """The smallest that each value could have been, (n,); minus infinity where it has no such limit."""
     highs: Array
-    """(n,)"""
+    """The largest that each value could have been, (n,); infinity where it has no such limit."""
 
     def negate(self) -> Stream:
         """The stream of the negated values."""

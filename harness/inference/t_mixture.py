@@ -1,4 +1,4 @@
-"""Means of run results under optional stopping: confidence sequences that may be looked at after every repeat.
+"""Confidence sequences of means of run results, which may be looked at after every repeat.
 
 The t-test martingale with a Gaussian mixture over the standardised effect (Lai 1976; Wang and Ramdas,
 "Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance", 2024): for
@@ -28,26 +28,26 @@ from harness.inference.estimates import FEWEST, SequentialEstimate
 from harness.inference.skewness import Moments, hall_transform, inverse_hall_transform, moments
 
 PRIOR_PRECISION = 0.25
-"""c^2. Effects of run results are of the order of two of their standard deviations, where this decides
-soonest; chosen on simulated Gaussian values before any claim was judged with it."""
+"""The constant c^2 of the prior. Effects of run results are of the order of two of their standard deviations, where
+this decides soonest; chosen on simulated Gaussian values before any claim was judged with it."""
 LEAST_SLOPE = 0.25
-"""Of Hall's transform, which is flat at some distance else, so that repeats far from the margin decided nothing. The
-largest of those tried with which means on the margin are told from it as seldom as without (within 2%) or more seldom,
-on simulated values (docs/statistics.md)."""
+"""The least slope of Hall's transform, which is flat at some distance else, so that repeats far from the margin decided
+nothing. It is the largest of those tried with which means on the margin are told from it as seldom as without (within
+2%) or more seldom, on simulated values (docs/statistics.md)."""
 LATER = 0.25
-"""Of the stake, where a split draws outcomes that have to be learned; chosen on simulated outcomes that differ much,
-some and not at all (docs/statistics.md)."""
+"""The share of the stake on later repeats, where a split draws outcomes that have to be learned; chosen on simulated
+outcomes that differ much, some and not at all (docs/statistics.md)."""
 
 
 def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]:
-    """Ends of the confidence sets of many series at once, all looks of each together.
+    """The ends of the confidence sets of many series at once, all looks of each together.
 
     The set is the intersection over looks: infinite where no look bounds it, the last look's set where the intersection
     is empty.
 
     Args:
-        moments: of values (..., n).
-        level: of confidence, between 0 and 1.
+        moments: those of values (..., n).
+        level: the level of confidence, between 0 and 1.
 
     Returns:
         Lower ends, (...), and upper ends, (...).
@@ -78,12 +78,12 @@ def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]
 
 @dataclass(frozen=True)
 class TMixtureCS(SequentialEstimate):
-    """Confidence sequence of a mean over the first n repeats, for every n up to the number looked at."""
+    """The confidence sequence of a mean over the first n repeats, for every n up to the number looked at."""
 
     moments: Moments
     repeat_values: Array | None = field(default=None, compare=False, repr=False)
     last_look_only: bool = False
-    """What the last look alone shows counts: M_n, an e-value, is then 1 / (2 p)."""
+    """Whether what the last look alone shows counts: M_n, an e-value, is then 1 / (2 p)."""
 
     @property
     def mean(self) -> float:
@@ -98,19 +98,19 @@ class TMixtureCS(SequentialEstimate):
         return len(self.moments.means)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The part common to the confidence sets of all looks so far; infinite where none is bounded yet."""
+        """The ends of the part that is common to the confidence sets of all looks; infinite where none is bounded."""
         low, high = t_mixture_ends(self.moments, level)
         return float(low), float(high)
 
     def p_above(self, value: float) -> float:
-        """Half of the smallest 1 / M_n(value) of those looks whose mean is above `value` (at most 1).
+        """The half of the smallest 1 / M_n(value) of those looks whose mean is above `value` (at most 1).
 
         It is at most alpha / 2 just when the confidence sequence of level 1 - alpha has cleared `value`.
         """
         return self._p(value, 1.0)
 
     def p_below(self, value: float) -> float:
-        """As `p_above`, for means below `value`."""
+        """The half of the smallest 1 / M_n(value) of those looks whose mean is below `value` (at most 1)."""
         return self._p(value, -1.0)
 
     def _p(self, value: float, sign: float) -> float:
@@ -121,7 +121,10 @@ class TMixtureCS(SequentialEstimate):
         return _first_won(self.martingale(0.0, sign), alpha)
 
     def martingale(self, value: float | Array, sign: float) -> Array:
-        """(n,) M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0; (k, n) of values (k, 1)."""
+        """The martingale M_n(value) where the mean is above (`sign` 1) or below (-1) a value, else 0.
+
+        It is (n,), or (k, n) for values (k, 1).
+        """
         n, distance = np.arange(1, self.n + 1), sign * (self.moments.means - value)
         return _martingale(n, distance, self.moments.stderrs, sign * self.moments.skewnesses)
 
@@ -149,7 +152,7 @@ class TMixtureCS(SequentialEstimate):
 
 @dataclass(frozen=True)
 class TwoStakeCS(SequentialEstimate):
-    """A mean on which a stake is divided: most is bet by all repeats, the share `LATER` by those after the first few.
+    """The confidence sequence of a mean with a divided stake: `LATER` of it is bet by repeats after the first few.
 
     What a split draws is taken off by what earlier repeats say of it, which the first know least of: they vary by as
     much as the outcomes differ, later ones much less, and the t-test takes all to have one spread. Where outcomes
@@ -186,7 +189,7 @@ class TwoStakeCS(SequentialEstimate):
         return self.whole.repeat_values
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Means that no look has excluded; infinite where none is bounded yet."""
+        """The ends of the means that no look has excluded; infinite where none is bounded yet."""
         alpha = (1 - level) / 2
         return -self.shift(0.0, -1.0)._greatest_mean(alpha), self._greatest_mean(alpha)
 
@@ -209,7 +212,7 @@ class TwoStakeCS(SequentialEstimate):
         return float(high)
 
     def _excludes(self, values: Array, alpha: float) -> Array:
-        """Whether each of these means is excluded from below: (k,) bool."""
+        """Whether each of some means is excluded from below, (k,) bool."""
         won = self.martingale(values[:, None], -1.0)
         largest = won[:, -1] if self.whole.last_look_only else won.max(axis=1, initial=0.0)
         return np.asarray(0.5 / np.maximum(largest, 0.5) <= alpha)
@@ -228,7 +231,7 @@ class TwoStakeCS(SequentialEstimate):
         return _first_won(self.martingale(0.0, sign), alpha)
 
     def martingale(self, value: float | Array, sign: float) -> Array:
-        """As `TMixtureCS.martingale`, of the whole stake."""
+        """The martingale of the whole stake, as `TMixtureCS.martingale` has that of one."""
         won = self.whole.martingale(value, sign)
         if len(self._parts) > 1:
             won = (1 - LATER) * won
@@ -268,13 +271,13 @@ def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStake
 
 
 def _first_won(won: Array, alpha: float) -> int:
-    """The first number of repeats at which a martingale, (n,), has won 1 / (2 alpha); all of them where none has."""
+    """The number of first repeats at which a martingale, (n,), has won 1 / (2 alpha); all of them where it has not."""
     enough = won >= 0.5 / alpha
     return 1 + int(enough.argmax()) if enough.any() else len(won)
 
 
 def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
-    """log M_n, of means over n repeats (k,), their distance from the value tested (k,) and standard errors (k,)."""
+    """The logarithm of M_n, for means over n repeats (k,), by their distance from the value tested and their errors."""
     square = n * np.square(distance)
     around = (n - 1) * n * np.square(errors)
     shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
@@ -285,7 +288,7 @@ def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
 
 
 def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
-    """(k,) M_n at the nearer of the distance and its transform by skewness; 0 where that is not above 0."""
+    """The martingale M_n at the nearer of distance and its transform by skewness, (k,); 0 where that is not above 0."""
     if not (distance > 0).any():  # so it is on one side of nearly every point
         return np.zeros(np.broadcast_shapes(distance.shape, errors.shape))
     known = errors > 0

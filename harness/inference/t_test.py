@@ -1,4 +1,4 @@
-"""Inference on means over repeats.
+"""The t-test of means over repeats.
 
 A repeat (its own split, initialisation, batches and noise) is the unit of replication. The standard
 error of a mean is the larger of what the repeats show and what the finite sample of records in each
@@ -18,21 +18,23 @@ from harness.inference.estimates import MeanEstimate
 from harness.inference.skewness import hall_transform, inverse_hall_transform, moments
 
 POWER = 0.8
+"""The chance with which `repeats_needed` and `detectable_effect` want an effect to be found."""
 MANY = 1e9
-"""Degrees of freedom of an error that is known, not estimated from repeats."""
+"""The degrees of freedom of an error that is known, not estimated from repeats."""
 FURTHER = 4.0
-"""Over n: a few values show less skewness than they come from. With this, tests of 6 to 40 exponential values, and of
-less skewed ones, are wrong on the margin in at most 5.0% of cases; without it, of six, in 5.9%. More skewed ones stay
-beyond it. Chosen on simulated values (docs/statistics.md)."""
+"""The number that, over n, is the share by which skewness is corrected for further than it shows: a few values show
+less than they come from. With it, tests of 6 to 40 exponential values, and of less skewed ones, are wrong on the margin
+in at most 5.0% of cases; without it, of six, in 5.9%. More skewed ones stay beyond it. Chosen on simulated values
+(docs/statistics.md)."""
 
 
 @dataclass(frozen=True)
 class Estimate(MeanEstimate):
     """A mean over a number of repeats that was fixed beforehand: Student's t, corrected for skewed run results.
 
-    A value is excluded only where Student's test and the same test after Hall's transform both exclude it. `dof`:
-    degrees of freedom; 0 where no spread can be known (fewer than two repeats). `skewness`: of the mean, as it is
-    corrected for.
+    A value is excluded only where Student's test and that test after Hall's transform both exclude it. `dof` are the
+    degrees of freedom, 0 where no spread can be known (fewer than two repeats). `skewness` is that of the mean, as it
+    is corrected for.
     """
 
     mean: float = 0.0
@@ -61,6 +63,7 @@ class Estimate(MeanEstimate):
         return self._tail(value - self.mean, -self.skewness)
 
     def _tail(self, effect: float, skewness: float) -> float:
+        """The larger p-value of Student's test and of that after Hall's transform, for an effect above 0."""
         if self.dof <= 0:
             return 1.0
         if self.stderr == 0:

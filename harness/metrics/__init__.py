@@ -1,4 +1,4 @@
-"""What answers and models are worth: advantage, TPR and FPR, AUC, accuracy, and the uncertainty of each.
+"""Numbers that say what answers and models are worth: advantage, TPR and FPR, AUC, accuracy, with their uncertainty.
 
 A metric is one function with one registration (`metric`); importing this package registers the built-in ones.
 """

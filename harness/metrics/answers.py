@@ -1,4 +1,4 @@
-"""What metrics look at: a model's outputs on records, and an attack's answers about them."""
+"""The arrays that metrics look at: a model's outputs on records, and an attack's answers about them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Outputs:
     labels: Array
 
     def losses(self) -> Array:
-        """Cross-entropy of each record, (n,), with the probability floored at 1e-6."""
+        """The cross-entropy of each record, (n,), with the probability floored at 1e-6."""
         own = np.take_along_axis(self.log_probabilities, self.labels[:, None], axis=1)[:, 0]
         return -np.maximum(own, np.log(PROBABILITY_FLOOR)).astype(np.float64)
 
@@ -39,7 +39,7 @@ class ModelOutputs:
 
 @dataclass(frozen=True)
 class Answers:
-    """Scores (higher: more likely a member) and decisions (True: member) on both sets of records."""
+    """An attack's scores (higher: more likely a member) and decisions (True: member) on both sets of records."""
 
     member_scores: Array
     nonmember_scores: Array

@@ -1,4 +1,4 @@
-"""Whose false-positive rate it is: one threshold for all records, beside a threshold of each record's own.
+"""Metrics that tell whose false-positive rate it is: of one threshold for all records, or of each record's own.
 
 A false-positive rate over all records says how often a non-member is called a member, not how often this one would be:
 records whose score is high in every model are called by a common threshold whether they are members or not (Jälkö et
@@ -22,12 +22,16 @@ MOST_CALLED = 0.01
 
 
 def exceedance(scores: Array, of_pool: Array, inside: Array) -> Array:
-    """Chance of each record to score higher than `scores` (..., n) in one more model that is not trained on it.
+    """The chance of each record to score higher than `scores` (..., n) in one more model that is not trained on it.
 
     `of_pool` (models, n) are its scores in a pool, of which `inside` (models, n) says which were trained on it. Its k
     scores in models that were not are taken to be normal with a mean and a variance of the record's own: one more is
     then t-distributed with k - 1 degrees of freedom, sqrt(1 + 1/k) standard deviations wide. Where all k are the same
     their order alone speaks: 1 / (k + 1) above them, as one of k + 1 in any order, and 1 otherwise.
+
+    >>> pool, inside = np.array([[1.0], [2.0], [3.0]]), np.zeros((3, 1), dtype=bool)
+    >>> exceedance(np.array([2.0]), pool, inside).round(4).tolist()
+    [0.5]
     """
     outside = ~inside
     k = outside.sum(axis=0)
@@ -40,7 +44,10 @@ def exceedance(scores: Array, of_pool: Array, inside: Array) -> Array:
 
 
 def pooled_mask(points: Points) -> Array:
-    """(m, n) bool: whom the loss attack calls members in each model, as many of those outside it as LiRA calls."""
+    """The records that the loss attack calls members in each model, (m, n) bool.
+
+    In each model it calls as large a share of the records outside it as LiRA calls over all models.
+    """
     rate = _asked_fpr(points)
     thresholds = [
         threshold_at(scores[~inside], rate) for scores, inside in zip(points.confidences, points.inside, strict=True)
@@ -50,9 +57,10 @@ def pooled_mask(points: Points) -> Array:
 
 
 def calibrated_mask(points: Points) -> Array:
-    """(m, n) bool: who exceeds a threshold of its own that has the same rate, learnt on the other half of the models.
+    """The records that exceed a threshold of their own in each model, (m, n) bool, at the rate of LiRA's calls.
 
-    A record that fewer than two models of a half are outside of is never called by the other half.
+    The threshold is learnt on the other half of the models. A record that fewer than two models of a half are outside
+    of is never called by the other half.
     """
     mask, rate = np.zeros_like(points.inside), _asked_fpr(points)
     for learnt_on, models in (points.halves(), points.halves()[::-1]):
@@ -63,12 +71,12 @@ def calibrated_mask(points: Points) -> Array:
 
 
 def _asked_fpr(points: Points) -> float:
-    """The rate at which LiRA is run: that of its calls over all records and models."""
+    """The false-positive rate of LiRA's calls, over all records and models."""
     return float(points.caught[~points.inside].mean())
 
 
 def _rate(points: Points, called: Array, inside: bool) -> Value:
-    """Share of the pairs of a model and a record inside it, or outside, that are called; binomial."""
+    """The share of the pairs of a model and a record inside it, or outside, that are called, with a binomial error."""
     side = points.inside == inside
     n = int(side.sum())
     p = float(called[side].mean())
@@ -76,7 +84,10 @@ def _rate(points: Points, called: Array, inside: bool) -> Value:
 
 
 def _fpr_of_most_called(points: Points, called: Array, picked_by: Array) -> Value:
-    """Of the records that one half of the models calls most often without having them, the rate in the other half."""
+    """The false-positive rate in one half of the models of the records that the other half calls most often.
+
+    Calls in models that are trained on the record do not count, neither for picking it nor for the rate.
+    """
     false = tried = 0
     for chosen, models in points.pick_records(MOST_CALLED, lambda half: points.rate(picked_by, half, False)):
         outside = ~points.inside[models][:, chosen]

@@ -18,12 +18,18 @@ from harness.metrics.membership import FPR_LEVELS
 from harness.metrics.metric import metric
 from harness.metrics.value import Value
 
+# The rates of jayaraman2019 Tables 5-7, as words in a metric's name, and the two ways to count over runs.
 EXPOSURE_LEVELS = ("1pct", "2pct", "5pct")
 EVERY, SOME = "exposed_in_every_run", "exposed_in_some_run"
 
 
 def threshold_at(nonmember_scores: Array, fpr: float) -> float:
-    """The score that members must exceed: the smallest with at most a share `fpr` of non-members above it."""
+    """The score that members must exceed, the smallest with at most a share `fpr` of non-members above it.
+
+    >>> float(threshold_at(np.array([0.1, 0.2, 0.3, 0.4]), 0.25))
+    0.3
+    """
+    # The small number keeps a product that is whole but for rounding from being rounded down.
     allowed = int(np.floor(fpr * len(nonmember_scores) + 1e-9))
     place = len(nonmember_scores) - 1 - allowed
     return float(np.partition(nonmember_scores, place)[place]) if place >= 0 else -np.inf
@@ -36,7 +42,7 @@ def exposed_members(member_scores: Array, nonmember_scores: Array, fpr: float) -
 
 
 def exposure(runs: Sequence[Run], how: str, fpr: float) -> Value:
-    """Number of members exposed in every one (or in some) of the runs, each given as (member, non-member) scores.
+    """The number of members exposed in every one (or in some) of the runs, each given as (member, non-member) scores.
 
     Its standard error is of drawing the records anew, for the same models: binomial over members, and, for the
     threshold that the non-members set, half of what the number changes between one standard error of the rate

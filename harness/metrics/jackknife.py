@@ -1,4 +1,4 @@
-"""Standard errors of metrics for which no formula is at hand: the jackknife."""
+"""The jackknife, for standard errors of metrics for which no formula is at hand."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from harness.metrics.answers import Answers
 from harness.metrics.value import Value
 
 GROUPS = 50
-"""Groups into which members, and non-members, are dealt: one is left out at a time, so that the cost does not grow with
-the number of records."""
+"""The number of groups into which members, and non-members, are dealt. One is left out at a time, so that the cost does
+not grow with the number of records."""
 
 
 def jackknife(function: Callable[[Answers], float], answers: Answers, groups: int = GROUPS) -> Value:
@@ -26,8 +26,11 @@ def jackknife(function: Callable[[Answers], float], answers: Answers, groups: in
 
     Args:
         function: the metric; it gets answers without some of the records.
+        answers: the answers about all records.
+        groups: the largest number of groups.
 
-    Returns the metric of all records. Its error is not-a-number where a sample has fewer than two records.
+    Returns:
+        The metric of all records. Its error is not-a-number where a sample has fewer than two records.
 
     >>> scores = np.arange(8.0)
     >>> answers = Answers(scores + 1.5, scores, scores > 1, scores > 3)

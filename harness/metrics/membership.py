@@ -16,18 +16,27 @@ FPR_LEVELS = {"5pct": 0.05, "2pct": 0.02, "1pct": 0.01, "0.1pct": 0.001}
 
 
 def rates(member_decisions: Array, nonmember_decisions: Array) -> tuple[float, float]:
-    """(TPR, FPR): the shares of members and of non-members called members."""
+    """The TPR and the FPR: the shares of members and of non-members called members."""
     return float(np.mean(member_decisions)), float(np.mean(nonmember_decisions))
 
 
 def advantage(member_decisions: Array, nonmember_decisions: Array) -> Value:
-    """Membership advantage, TPR - FPR (humphries2020 Eq. (2)), with its binomial standard error."""
+    """The membership advantage, TPR - FPR (humphries2020 Eq. (2)), with its binomial standard error.
+
+    >>> value = advantage(np.array([True, True, True, False]), np.array([True, False, False, False]))
+    >>> value.value, round(value.stderr, 4), value.n
+    (0.5, 0.3062, 8)
+    """
     hit, false = share(member_decisions), share(nonmember_decisions)
     return Value(hit.value - false.value, float(np.hypot(hit.stderr, false.stderr)), hit.n + false.n)
 
 
 def auc(member_scores: Array, nonmember_scores: Array) -> Value:
-    """Area under the ROC curve (Mann-Whitney, ties count half) with DeLong's standard error."""
+    """The area under the ROC curve (Mann-Whitney, ties count half) with DeLong's standard error.
+
+    >>> round(auc(np.array([0.9, 0.8, 0.3]), np.array([0.4, 0.2])).value, 4)
+    0.8333
+    """
     of_members, of_others = placements(member_scores, nonmember_scores)
     m, n = len(of_members), len(of_others)
     variance = of_members.var(ddof=1) / m + of_others.var(ddof=1) / n if m > 1 and n > 1 else 0.0
@@ -35,7 +44,7 @@ def auc(member_scores: Array, nonmember_scores: Array) -> Value:
 
 
 def placements(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:
-    """Of each member the share of non-members below it (m,), of each non-member that of members above it (n,)."""
+    """The share of non-members below each member, (m,), and of members above each non-member, (n,); ties count half."""
     inside, outside = np.sort(member_scores), np.sort(nonmember_scores)
     below, up_to = (np.searchsorted(outside, member_scores, side=side) for side in ("left", "right"))
     under, to = (np.searchsorted(inside, nonmember_scores, side=side) for side in ("left", "right"))
@@ -43,7 +52,7 @@ def placements(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Ar
 
 
 def last_of_ties(ordered: Array) -> Array:
-    """(n,) bool: whether each of the sorted scores is the last of those that equal it.
+    """Whether each of the sorted scores is the last of those that equal it, (n,) bool.
 
     Scores are compared and not subtracted: infinities that are equal tie, and their difference is no number.
     """
@@ -51,7 +60,7 @@ def last_of_ties(ordered: Array) -> Array:
 
 
 def roc(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:
-    """(FPR, TPR) at every distinct threshold, from (0, 0) to (1, 1)."""
+    """The FPR and the TPR at every distinct threshold, from (0, 0) to (1, 1)."""
     scores = np.concatenate([member_scores, nonmember_scores])
     is_member = np.concatenate([np.ones(len(member_scores)), np.zeros(len(nonmember_scores))])
     order = np.argsort(-scores, kind="stable")
@@ -62,7 +71,7 @@ def roc(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:
 
 
 def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Value:
-    """Largest TPR among thresholds whose FPR is at most `fpr` (no interpolation).
+    """The largest TPR among thresholds whose FPR is at most `fpr` (no interpolation).
 
     Its standard error has two parts: the members', binomial, and that of the threshold, which the non-members
     set: half of what TPR changes between one standard error of the FPR below `fpr` and one above.
@@ -108,6 +117,7 @@ for _name, _level in FPR_LEVELS.items():
     )(partial(_tpr_at, _level))
 
 
+# The share of the records, those with the lowest scores, on which a call of non-member is surest.
 SUREST = 0.01
 
 
@@ -165,7 +175,7 @@ def _held_out_advantage(answers: Answers) -> Value:
 
 
 def held_out_decisions(member_scores: Array, nonmember_scores: Array) -> tuple[Array, Array]:
-    """Whether each member (m,), and each non-member (n,), is called a member, by a threshold that others choose.
+    """Whether each member (m,), and each non-member (n,), is called a member by a threshold that others choose.
 
     Records are divided into halves without a look at their scores. For each half that threshold is taken at which
     TPR - FPR is largest on the other, or one above all scores, where no threshold gains anything there.
@@ -192,14 +202,17 @@ SMALLEST_GAIN = 1e-12
 
 
 def _halves(n: int) -> Array:
-    """(n,) in which half each of so many records is, 0 or 1."""
+    """The half that each of `n` records is in, 0 or 1: (n,)."""
+    # Seeded by the number alone: the halves do not look at scores, and are the same wherever they are asked for.
     halves: Array = np.random.default_rng(n).permutation(n) % 2
     return halves
 
 
 def _advantage_of(member_decisions: Array, nonmember_decisions: Array) -> Value:
-    """TPR - FPR with a standard error that is not 0 where all decisions are alike (two more of each; Agresti and Coull
-    1998)."""
+    """The advantage with a standard error that is not 0 where all decisions are alike.
+
+    Each rate's error is taken with two more decisions of either kind (Agresti and Coull 1998).
+    """
     value = advantage(member_decisions, nonmember_decisions)
     variances = []
     for decisions in (member_decisions, nonmember_decisions):
@@ -210,12 +223,13 @@ def _advantage_of(member_decisions: Array, nonmember_decisions: Array) -> Value:
 
 
 def _at_least_none(member_decisions: Array, nonmember_decisions: Array) -> Value:
-    """The same where calling nobody a member, which has an advantage of 0, is a choice too."""
+    """The advantage of decisions, at least 0, which is what calling nobody a member has."""
     value = _advantage_of(member_decisions, nonmember_decisions)
     return Value(max(0.0, value.value), value.stderr, value.n)
 
 
 def _accuracy(difference: Value) -> Value:
+    """The accuracy that an advantage comes to where members and non-members count alike."""
     return Value((1 + difference.value) / 2, difference.stderr / 2, difference.n)
 
 

@@ -1,6 +1,6 @@
-"""What a metric is, and the registry that a decorator puts it into.
+"""Metrics, and the registry that a decorator puts them into.
 
-What a metric is a function of is its `scope`, by which it is known when and for whom it is measured:
+A metric's `scope` is what it is a function of, by which it is known when and for whom it is measured:
 
 - `attack`: an attack's scores and decisions on one model;
 - `model`: a model's own outputs, without an attack;
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from harness.metrics.queried import Queried
 
 Scope = Literal["attack", "model", "epochs", "per_record", "queried", "baseline", "runs"]
+"""The sorts of things that a metric may be a function of."""
 MODEL_SCOPES: tuple[Scope, ...] = ("model", "epochs", "baseline")
-"""Scopes of metrics that no attack is needed for."""
+"""The scopes of metrics that no attack is needed for."""
 
 
 @dataclass(frozen=True)
@@ -37,23 +38,24 @@ class Metric:
     name: str
     function: Callable[..., Value]
     text: str
-    """What it is, in a few words."""
+    """The metric in a few words."""
     scope: Scope
     low: float
     high: float
-    """Its range; infinite where it has no bound."""
+    """The upper end of the metric's range, as `low` is the lower one; infinite where there is no bound."""
     coordinates: Mapping[str, float] = field(default_factory=dict)
-    """Parameters of formulas that it fixes, such as `fpr`."""
+    """The parameters of formulas that the metric fixes, such as `fpr`."""
     never_above: tuple[str, ...] = ()
-    """Of a metric that is on average not too low: metrics of the same answers that on average are not too high, the
-    sharpest first. Together they bracket the number that is meant."""
+    """The metrics of the same answers that on average are not too high, the sharpest first, where this one is on
+    average not too low. Together they bracket the number that is meant."""
     from_metric: tuple[str, float, float] | None = None
-    """Another metric of the same answers, a factor and a summand, which give it in tables that lack it."""
+    """Another metric of the same answers, a factor and a summand, which give this one in tables that lack it."""
     of_decisions: bool = False
-    """Whether it depends on which scores the attack calls members, and not on the scores alone."""
+    """Whether the metric depends on which scores the attack calls members, and not on the scores alone."""
 
 
 METRICS: dict[str, Metric] = {}
+"""The registered metrics by the name that specs use."""
 
 
 def metric(
@@ -68,9 +70,20 @@ def metric(
     of_decisions: bool = False,
     **coordinates: float,
 ) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Decorator: register a function under a name that specs may use.
+    """The decorator that registers a function under a name that specs may use.
 
-    Raises ValueError for a name held already, and for a scope that there is none of.
+    Args:
+        name: the metric's name.
+        text: the metric in a few words.
+        scope: what it is a function of, which decides the function's arguments.
+        low: the lower end of its range.
+        high: the upper end of its range.
+        never_above: as in `Metric`.
+        from_metric: as in `Metric`.
+        of_decisions: as in `Metric`.
+        coordinates: parameters of formulas that it fixes.
+
+    Raises ValueError for a name that is held already, and for a scope that does not exist.
     """
     if scope not in get_args(Scope):
         raise ValueError(f"metric {name!r}: scope {scope!r} is none of {', '.join(get_args(Scope))}")
@@ -87,7 +100,7 @@ def metric(
 
 
 def metrics_of(scope: Scope) -> tuple[str, ...]:
-    """Names of the metrics of a scope, in the order in which they were registered."""
+    """The names of the metrics of a scope, in the order in which they were registered."""
     return tuple(m.name for m in METRICS.values() if m.scope == scope)
 
 
@@ -97,24 +110,24 @@ def depends_on_decisions(name: str) -> bool:
 
 
 def derived_from(name: str) -> list[tuple[str, float, float]]:
-    """Metrics that follow from this one where they were not measured, each with its factor and summand."""
+    """The metrics that follow from this one where they were not measured, each with its factor and summand."""
     own = [(m.name, m.from_metric) for m in METRICS.values() if m.from_metric is not None]
     return [(metric, factor, summand) for metric, (source, factor, summand) in own if source == name]
 
 
 def source_of(name: str) -> str:
-    """What has to be measured for a metric to be known: itself, or the one that it follows from."""
+    """The metric that has to be measured for a metric to be known: itself, or the one that it follows from."""
     source = METRICS[name].from_metric if name in METRICS else None
     return name if source is None else source[0]
 
 
 def measure_answers(answers: Answers) -> dict[str, Value]:
-    """Every metric of an attack's answers on one model."""
+    """Every metric of an attack's answers on one model, by name."""
     return _measure_all("attack", answers)
 
 
 def measure_model(outputs: ModelOutputs) -> dict[str, Value]:
-    """Every metric of a model itself."""
+    """Every metric of a model itself, by name."""
     return _measure_all("model", outputs)
 
 
@@ -124,29 +137,29 @@ def measure_epochs(accuracies: Array, n: int) -> dict[str, Value]:
 
 
 def measure_points(points: Points) -> dict[str, Value]:
-    """Every metric of what an attack does to each record over many models."""
+    """Every metric of what an attack does to each record over many models, by name."""
     return _measure_all("per_record", points)
 
 
 def measure_queried(queried: Queried) -> dict[str, Value]:
-    """Every metric of what an attack has asked about changed copies."""
+    """Every metric of what an attack has asked about changed copies, by name."""
     return _measure_all("queried", queried)
 
 
 def measure_against_baseline(own: Mapping[str, Value], baseline: Mapping[str, Value]) -> dict[str, Value]:
-    """Every metric of a model beside the one without noise, from both models' own metrics; those that exist."""
+    """Every metric of a model beside the one without noise, from both models' own metrics; those that are numbers."""
     return {
         name: value for name, value in _measure_all("baseline", own, baseline).items() if value.value == value.value
     }
 
 
 def measure_runs(runs: Sequence[Run]) -> dict[str, Value]:
-    """Every metric of an attack on the same records in several runs."""
+    """Every metric of an attack on the same records in several runs, by name."""
     return _measure_all("runs", runs)
 
 
 def module_of(metric: Metric) -> str:
-    """The module whose function a metric is."""
+    """The module whose function a metric is, which for a partial function is that of the function within."""
     return str(getattr(metric.function, "func", metric.function).__module__)
 
 

@@ -13,19 +13,24 @@ from harness.metrics.answers import ModelOutputs, Outputs
 from harness.metrics.metric import metric
 from harness.metrics.value import Value, average, share
 
+# The sets of records that models are measured on.
 SETS = {"train": "members", "test": "test", "nonmembers": "nonmembers"}
 """By the word in a metric's name: the records it is about."""
 
 
 def accuracy(outputs: Outputs) -> Value:
-    """Share of records whose most likely class is their label."""
+    """The share of records whose most likely class is their label."""
     return share(outputs.log_probabilities.argmax(axis=1) == outputs.labels)
 
 
 def accuracy_loss(own: Value, baseline: Value) -> Value:
-    """1 - accuracy / accuracy of the model without noise (jayaraman2019 Section 4.2), by the delta method.
+    """The accuracy loss, 1 - accuracy / accuracy of the model without noise (jayaraman2019 Section 4.2).
 
-    Not a number where the model without noise is never right.
+    Its standard error is by the delta method. It is not a number where the model without noise is never right.
+
+    >>> loss = accuracy_loss(Value(0.6, 0.01, 1000), Value(0.8, 0.01, 1000))
+    >>> round(loss.value, 4), round(loss.stderr, 4)
+    (0.25, 0.0156)
     """
     if not baseline.value > 0:
         return Value(math.nan, 0.0, own.n)

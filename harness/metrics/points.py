@@ -1,4 +1,4 @@
-"""What an attack does to each record, over many models: whom an average hides (tramer2025 Figures 2 to 4).
+"""Metrics of what an attack does to each record over many models, which an average hides (tramer2025 Figures 2 to 4).
 
 Selection and measurement are kept apart wherever records are picked: they are picked by one half of the models, and
 what is said of them is measured on the other half, both ways.
@@ -18,19 +18,29 @@ from harness.arrays import Array
 from harness.metrics.metric import metric
 from harness.metrics.value import Value, average, rate_at_least, rate_at_most
 
+# The share of models in which a record is caught nearly always, and the share of records that are moved most.
 NEARLY_ALWAYS = 0.9
 TENTH = 0.1
 
 
 def two_halves(models: int) -> tuple[Array, Array]:
-    """(m,) bool each: every other pair of models, and the rest."""
+    """The halves of the models, (m,) bool each: every other pair of models, and the rest.
+
+    Models 2j and 2j + 1 are trained on complementary halves of the records, so pairs stay together.
+
+    >>> [half.astype(int).tolist() for half in two_halves(6)]
+    [[1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0]]
+    """
     first = np.arange(models) // 2 % 2 == 0
     return first, ~first
 
 
 @dataclass(frozen=True)
 class Points:
-    """What is known of `n` records under `m` models, of which 2j and 2j + 1 were trained on complementary halves."""
+    """The state of `n` records under `m` models, of which 2j and 2j + 1 were trained on complementary halves.
+
+    `delta` is that of the epsilon which rates on the most vulnerable records bound from below.
+    """
 
     confidences: Array
     """(m, n), log p / (1 - p) of the record's own class."""
@@ -47,45 +57,45 @@ class Points:
 
     @cached_property
     def losses(self) -> Array:
-        """Cross-entropy, (m, n)."""
+        """The cross-entropy of each record under each model, (m, n)."""
         losses: Array = np.logaddexp(0.0, -self.confidences)
         return losses
 
     @property
     def count(self) -> int:
-        """Number of records."""
+        """The number of records."""
         return int(self.inside.shape[1])
 
     def halves(self) -> tuple[Array, Array]:
-        """(m,) bool each: every other pair of models, and the rest."""
+        """The halves of the models, (m,) bool each, as `two_halves` has them."""
         return two_halves(len(self.inside))
 
     def rate(self, caught: Array, models: Array, inside: bool) -> Array:
-        """Of the models (m,) that were trained on a record, or were not, the share in which it is caught: (n,)."""
+        """The share of the models (m,) trained on a record, or not, in which it is caught: (n,)."""
         return self.mean(caught, models, inside)
 
     def mean(self, values: Array, models: Array, inside: bool) -> Array:
-        """The same mean of values (m, n): (n,)."""
+        """The mean of values (m, n) over the models (m,) trained on a record, or not: (n,); 0 where there is none."""
         side = self.inside[models] == inside
         means: Array = np.where(side, values[models], 0.0).sum(axis=0) / np.maximum(1, side.sum(axis=0))
         return means
 
     def spread(self, values: Array, models: Array, inside: bool) -> Array:
-        """The same variance, without bias: (n,)."""
+        """The unbiased variance of values (m, n) over the models (m,) trained on a record, or not: (n,)."""
         side = self.inside[models] == inside
         squares = np.where(side, (values[models] - self.mean(values, models, inside)) ** 2, 0.0).sum(axis=0)
         variances: Array = squares / np.maximum(1, side.sum(axis=0) - 1)
         return variances
 
     def separation(self, models: Array) -> Array:
-        """Distance of a record's two means of the confidence, in their standard deviations pooled: (n,)."""
+        """The distance of a record's mean confidences with and without it, in pooled standard deviations: (n,)."""
         apart = self.mean(self.confidences, models, True) - self.mean(self.confidences, models, False)
         both = [self.spread(self.confidences, models, side) for side in (True, False)]
         separations: Array = apart / np.sqrt(np.maximum(sum(both) / 2, 1e-12))
         return separations
 
     def pick_records(self, share: float, by: Callable[[Array], Array]) -> tuple[tuple[Array, Array], ...]:
-        """Both ways: the records (k,) of which `by` is largest on one half of the models, and the other half."""
+        """The records (k,) of which `by` is largest on one half of the models, with the other half; both ways round."""
         first, second = self.halves()
         k = max(1, round(share * self.count))
         ways = ((first, second), (second, first))
@@ -93,7 +103,7 @@ class Points:
 
 
 def _vulnerable_records(points: Points) -> tuple[tuple[Array, Array], ...]:
-    """By how often they are caught, and among those caught as often by how far apart their confidences are."""
+    """The records that are caught most often, and of those caught as often the ones whose confidences are far apart."""
 
     def vulnerability_of(models: Array) -> Array:
         apart = points.separation(models)
@@ -106,7 +116,7 @@ def _vulnerable_records(points: Points) -> tuple[tuple[Array, Array], ...]:
 
 
 def _of_vulnerable(points: Points, inside: bool) -> tuple[int, int]:
-    """How often the most vulnerable were caught, of how many times that they were members, or were not."""
+    """The number of times that the most vulnerable were caught, and that they were members, or were not."""
     caught = tried = 0
     for chosen, models in _vulnerable_records(points):
         side = points.inside[models][:, chosen] == inside
@@ -184,10 +194,13 @@ def _between_point_share(points: Points) -> Value:
 
 
 def _share_between(points: Points, models: Array, records: Array) -> float:
-    """Of the variance of losses of records (n,) bool, in those of the models (m,) bool not trained on them: what is
-    between records."""
+    """The share of the variance of losses that is between records.
+
+    Counted are the records (n,) bool, in those of the models (m,) bool that are not trained on them.
+    """
     means, within = points.mean(points.losses, models, False), points.spread(points.losses, models, False)
     tried = (~points.inside[models]).sum(axis=0)
+    # Means over few models vary by themselves, which is no variance between records: so much is taken off.
     between = float(means[records].var(ddof=1) - (within / tried)[records].mean())
     return between / (between + float(within[records].mean()))
 

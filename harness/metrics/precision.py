@@ -18,12 +18,13 @@ from harness.metrics.answers import Answers
 from harness.metrics.metric import metric
 from harness.metrics.value import Value
 
+# The thresholds of thudi2022 Section 5.3, and how many orders a maximum over them is averaged over.
 THRESHOLDS = 40
 SHUFFLES = 1000
 
 
 def precisions(scores: Array, members: Array) -> Array:
-    """Precision among the top i/40 of the records by score, (40,); of tied scores the earlier record is taken first."""
+    """The precision among the top i/40 of records by score, (40,); of tied scores the earlier record is taken first."""
     order = np.argsort(-scores, kind="stable")
     accepted = accepted_of(len(scores))
     precision: Array = np.cumsum(members[order])[accepted - 1] / accepted
@@ -31,13 +32,17 @@ def precisions(scores: Array, members: Array) -> Array:
 
 
 def accepted_of(n: int) -> Array:
-    """How many of n records the thresholds accept, (40,): at least one, at last all."""
+    """The number of `n` records that each threshold accepts, (40,): at least one, at last all.
+
+    >>> accepted_of(100)[:4].tolist(), int(accepted_of(100)[-1])
+    ([3, 5, 8, 10], 100)
+    """
     accepted: Array = np.maximum(1, np.ceil(np.arange(1, THRESHOLDS + 1) * n / THRESHOLDS - 1e-9).astype(int))
     return accepted
 
 
 def best_precision(scores: Array, members: Array) -> Value:
-    """Largest precision over the thresholds, with the binomial error of that threshold."""
+    """The largest precision over the thresholds, with the binomial error of that threshold."""
     precision = precisions(scores, members)
     best = int(np.argmax(precision))
     accepted = int(accepted_of(len(scores))[best])
@@ -48,7 +53,10 @@ def best_precision(scores: Array, members: Array) -> Value:
 
 @cache
 def shuffled_best_precision(n: int, m: int) -> Value:
-    """Mean of the best precision over 1,000 orders of n records, m of them members: what a maximum says of nothing."""
+    """The mean of the best precision over 1,000 orders of `n` records, `m` of them members.
+
+    It is what a maximum over thresholds gives where scores say nothing.
+    """
     rng, accepted = generator(0, "shuffled best precision", n, m), accepted_of(n)
     members = np.arange(n) < m
     best = [(np.cumsum(rng.permutation(members))[accepted - 1] / accepted).max() for _ in range(SHUFFLES)]
@@ -56,7 +64,7 @@ def shuffled_best_precision(n: int, m: int) -> Value:
 
 
 def held_out_precision(scores: Array, members: Array) -> Value:
-    """Precision on one half of the records at the threshold that is best on the other, the mean of both ways.
+    """The precision on one half of the records at the threshold that is best on the other, the mean of both ways.
 
     The threshold is a score. Halves are drawn by the number of records and of members alone; where no record of a half
     passes, its share of members counts, as of an attack that says nothing.
@@ -76,7 +84,7 @@ def held_out_precision(scores: Array, members: Array) -> Value:
 
 
 def _shuffle_together(answers: Answers) -> tuple[Array, Array]:
-    """Scores and memberships, shuffled once so that ties are not told by the order of the two groups."""
+    """The scores and memberships, shuffled once so that ties are not told by the order of the two groups."""
     scores = np.concatenate([answers.member_scores, answers.nonmember_scores])
     members = np.concatenate([np.ones(len(answers.member_scores)), np.zeros(len(answers.nonmember_scores))])
     order = generator(0, "ties", len(scores)).permutation(len(scores))

@@ -1,4 +1,4 @@
-"""What an attack that asks about changed copies of a record has asked and seen (rahimian2021 Section 4.1)."""
+"""Metrics of an attack that asks about changed copies of a record: what it asked and saw (rahimian2021 Section 4.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.metrics.value import Value, average
 
 @dataclass(frozen=True)
 class Queried:
-    """How much copies were changed, how often the target was asked, and what stayed as it was."""
+    """The record of an attack's questions: how much copies were changed, how many were asked about, what stayed."""
 
     perturbation: float
     """Chance of a flipped bit, or standard deviation of the noise."""

@@ -21,7 +21,11 @@ class Value:
 
 
 def share(decisions: Array) -> Value:
-    """The share of True in decisions (n,), with its binomial standard error."""
+    """The share of True in decisions (n,), with its binomial standard error.
+
+    >>> share(np.array([True, True, True, False]))
+    Value(value=0.75, stderr=0.21650635094610965, n=4)
+    """
     p, n = float(np.mean(decisions)), len(decisions)
     return Value(p, float(np.sqrt(p * (1 - p) / n)), n)
 
@@ -39,10 +43,14 @@ def mean_of(values: Sequence[Value]) -> Value:
 
 
 def rate_at_least(hits: int, n: int, level: float) -> float:
-    """Clopper-Pearson lower confidence bound on a rate, one-sided."""
+    """The one-sided lower confidence bound of Clopper and Pearson on a rate of `hits` in `n`, at that level.
+
+    >>> round(rate_at_least(9, 10, 0.975), 4), round(rate_at_most(9, 10, 0.975), 4)
+    (0.555, 0.9975)
+    """
     return 0.0 if hits == 0 else float(special.betaincinv(hits, n - hits + 1, 1 - level))
 
 
 def rate_at_most(hits: int, n: int, level: float) -> float:
-    """Clopper-Pearson upper confidence bound on a rate, one-sided."""
+    """The one-sided upper confidence bound of Clopper and Pearson on a rate of `hits` in `n`, at that level."""
     return 1.0 if hits == n else float(special.betaincinv(hits + 1, n - hits, level))

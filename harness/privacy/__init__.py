@@ -1,1 +1,1 @@
-"""Accountants and noise calibration. Each names its adjacency and the sampling that it assumes."""
+"""Accountants and noise calibration. Each accountant names its adjacency and the sampling that it assumes."""

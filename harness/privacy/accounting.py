@@ -18,9 +18,13 @@ from harness.config import Config
 from harness.errors import PrivacyError
 from harness.formulas import Adjacency
 
+# How a batch is drawn, as an accountant assumes it.
 Sampling = Literal["poisson", "shuffle"]
+# The absolute error to which dp-accounting searches for a noise multiplier.
 CALIBRATION_TOLERANCE = 1e-6
+# The least delta that is accounted at: below it floats lose digits, and soon are 0.
 SMALLEST_DELTA = 1e-300
+# The strides of the search for the best order among those that dp-accounting lists.
 STEPS = (16, 4, 1)
 """From one order that is looked at to the next: first over all, then around the best so far."""
 
@@ -42,15 +46,22 @@ class Accounting(Config):
 
 
 def steps_of(n: int, batch_size: int, epochs: int) -> int:
-    """Optimizer steps: `epochs` times the number of whole batches in `n` records."""
+    """The number of optimizer steps: `epochs` times the number of whole batches in `n` records.
+
+    >>> steps_of(1050, 100, 5)
+    50
+    """
     return epochs * (n // batch_size)
 
 
 def to_replace_one(epsilon: float, delta: float) -> tuple[float, float]:
-    """(epsilon, delta) under replace-one that add/remove-one (epsilon, delta) implies.
+    """The (epsilon, delta) under replace-one that add/remove-one (epsilon, delta) implies.
 
     Replacing a record is removing one and adding another: group privacy over two steps gives
     (2 epsilon, (1 + exp(epsilon)) delta). Infinity stays infinity; delta is capped at 1.
+
+    >>> to_replace_one(1.0, 0.0)
+    (2.0, 0.0)
     """
     if np.isinf(epsilon):
         return inf, min(1.0, 2 * delta)
@@ -58,7 +69,7 @@ def to_replace_one(epsilon: float, delta: float) -> tuple[float, float]:
 
 
 def add_remove_target(epsilon: float, delta: float, adjacency: Adjacency) -> tuple[float, float]:
-    """What to account for under add/remove-one so that `adjacency` has (epsilon, delta).
+    """The (epsilon, delta) to account for under add/remove-one so that `adjacency` has (epsilon, delta).
 
     Raises HarnessError where that is a delta smaller than numbers can be.
     """
@@ -75,6 +86,7 @@ def add_remove_target(epsilon: float, delta: float, adjacency: Adjacency) -> tup
 
 
 def _event(noise_multiplier: float, n: int, batch_size: int, steps: int, sampling: Sampling) -> Any:
+    """DP-SGD as an event of dp-accounting."""
     import dp_accounting as dpa
 
     if sampling == "shuffle":
@@ -85,14 +97,14 @@ def _event(noise_multiplier: float, n: int, batch_size: int, steps: int, samplin
 
 
 class _FewOrders:
-    """dp-accounting's Renyi accountant, of whose 156 orders only those are computed among which the least epsilon is.
+    """The Renyi accountant of dp-accounting, of whose 156 orders only those near the least epsilon are computed.
 
     The epsilon of an order a is N(a) / (a - 1) with N convex: the composed log-moment is, and so is what converting it
     adds. So the orders with at most any one epsilon lie in a row, and the least of all lies beside the least of some.
     """
 
     def __init__(self, known: dict[Any, tuple[float, int]] | None = None) -> None:
-        """`known` remembers epsilons, and the places of the best orders, of like events; it is added to."""
+        """Start without an event; `known` remembers epsilons, and places of best orders, of like events."""
         import dp_accounting as dpa
 
         self.ledger = dpa.NoOpDpEvent()
@@ -105,7 +117,7 @@ class _FewOrders:
         return self
 
     def get_epsilon(self, delta: float) -> float:
-        """As the accountant of all orders gives it."""
+        """The epsilon at `delta` as the accountant of all orders gives it."""
         import dp_accounting as dpa
 
         last = len(dpa.rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS) - 1
@@ -139,6 +151,7 @@ class _FewOrders:
         return (epsilon_at(place), place) if epsilon_at(place) < inf else None
 
     def _of_all(self, delta: float, last: int) -> tuple[float, int]:
+        """The least epsilon and its place, looked for among all orders, ever more finely."""
         low, high = 0, last
         for step in STEPS:
             places = range(low, high + 1, step)
@@ -160,9 +173,12 @@ class _FewOrders:
 def epsilon_of(
     noise_multiplier: float, n: int, batch_size: int, steps: int, delta: float, sampling: Sampling = "poisson"
 ) -> float:
-    """Epsilon (add/remove-one) spent by DP-SGD, over dp-accounting's listed orders; infinite without noise.
+    """The epsilon (add/remove-one) that DP-SGD spends, over dp-accounting's listed orders; infinite without noise.
 
-    Raises HarnessError where dp-accounting gives up: it does where rounding makes a divergence negative.
+    Raises HarnessError where dp-accounting gives up, as it does where rounding makes a divergence negative.
+
+    >>> round(epsilon_of(1.1, 60_000, 600, 1000, 1e-5), 2)
+    1.71
     """
     if noise_multiplier == 0:
         return inf
@@ -184,7 +200,7 @@ def noise_multiplier_for(
     adjacency: Adjacency = "add-remove-one",
     sampling: Sampling = "poisson",
 ) -> float:
-    """Smallest noise multiplier whose accounted epsilon is at most `epsilon` (0 for infinity).
+    """The smallest noise multiplier whose accounted epsilon is at most `epsilon` (0 for infinity).
 
     Under replace-one the noise is that of the add/remove-one guarantee which implies it by group
     privacy (see `to_replace_one`). Raises HarnessError where the accountant cannot certify so small

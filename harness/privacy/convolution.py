@@ -1,4 +1,8 @@
-"""Epsilon of many steps whose losses are given on a lattice: tilted, convolved by the FFT, and weighed back."""
+"""The epsilon of many steps whose losses are given on a lattice: tilted, convolved by the FFT, and weighed back.
+
+An FFT's rounding is relative to the largest mass, so that far tails would drown in it. Tilting puts the largest mass
+where epsilon is, and rounding is relative to delta.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ import scipy
 from harness.arrays import Array
 from harness.privacy.lattice import Masses
 
+# The relative rounding error of one addition in a convolution, from above.
 ROUNDING = 4 * float(np.finfo(float).eps)
 FAR = 24.0
 """The logarithm of the chance, under the tilt, of a sum outside of the window; more where the tilt is large."""
@@ -25,14 +30,14 @@ class Sum:
     """The sum of the losses of `steps` steps, tilted by exp(theta loss) so that it lies about epsilon at `delta`."""
 
     def __init__(self, masses: Masses, steps: int, delta: float, tilt: float | None = None) -> None:
-        """`tilt`: None for what suits Chernoff's bound at delta."""
+        """Take the masses of one step's losses; a `tilt` of None is the one that Chernoff's bound is best at."""
         self.masses, self.steps, self.delta = masses, steps, delta
         self._losses = masses.losses
         self.tilt = self._best_tilt() if tilt is None else tilt
         self.log_moment, self.mean, self.variance = self._cumulants(self.tilt)
 
     def _cumulants(self, tilt: float) -> tuple[float, float, float]:
-        """ln E exp(tilt loss) of one step, and mean and variance of its tilted loss."""
+        """The logarithm of E exp(tilt loss) of one step, and the mean and variance of its tilted loss."""
         logs = self.masses.log_mass + tilt * self._losses
         greatest = float(logs.max())
         p = np.exp(logs - greatest)
@@ -41,8 +46,10 @@ class Sum:
         return greatest + math.log(total), mean, float(p @ (self._losses - mean) ** 2) / total
 
     def _best_tilt(self) -> float:
-        """Where (steps K(tilt) + ln(1/delta)) / tilt is least, K the logarithm of a step's moment; at most what tells
-        neighbours on the lattice apart."""
+        """The tilt at which (steps K(tilt) + ln(1/delta)) / tilt is least, K being the logarithm of a step's moment.
+
+        It is at most the tilt that tells neighbours on the lattice apart.
+        """
         least, goal = 1e-9 / (1 + float(np.abs(self._losses).max()) * self.steps), -math.log(self.delta)
         greatest = 10 / self.masses.width
 
@@ -60,21 +67,24 @@ class Sum:
 
     @property
     def converted_epsilon(self) -> float:
-        """Epsilon by Chernoff's bound, at least what it is."""
+        """The epsilon by Chernoff's bound, at least the true one."""
         return max((self.steps * self.log_moment - math.log(self.delta)) / self.tilt, 0.0)
 
     @cached_property
     def window(self) -> tuple[float, float]:
-        """How far below and above its mean the tilted sum may lie, but for exp(-`far_distance`)."""
+        """The distances from its mean, below and above, that the tilted sum passes with chance exp(-far_distance)."""
         return self._tail_distance(-1), self._tail_distance(1)
 
     @property
     def far_distance(self) -> float:
-        """See `FAR`."""
+        """The logarithm of one over the chance, under the tilt, of a sum outside of the window (`FAR`)."""
         return FAR + 1.5 * math.log1p(self.tilt)
 
     def _tail_distance(self, sign: int) -> float:
-        """Chernoff's bound on the tilted sum, solved for the distance, by the exponent at which that is least."""
+        """The distance from the mean that the tilted sum passes with chance exp(-far_distance), from above.
+
+        It is Chernoff's bound solved for the distance, by the exponent at which that is least.
+        """
         end = self._losses[-1] if sign > 0 else self._losses[0]
         greatest = self.steps * abs(float(end) - self.mean)
 
@@ -88,7 +98,7 @@ class Sum:
         return min(greatest, float(minimum.fun))
 
     def points(self, width: float) -> int:
-        """What a convolution at that width needs."""
+        """The number of points that a convolution at that width needs."""
         return max(SMALLEST, math.ceil(sum(self.window) / width) + 8)
 
     @cached_property
@@ -98,6 +108,7 @@ class Sum:
         size = scipy.fft.next_fast_len(self.points(width), real=True)
         p = np.exp(self.masses.log_mass + self.tilt * self._losses - self.log_moment)
         wrapped = np.bincount(np.mod(self.masses.places, size), p, size)
+        # A power of the transform in place of many convolutions; a transform of 0 has no logarithm, and a power of 0.
         with np.errstate(divide="ignore", invalid="ignore"):
             powers = np.exp(self.steps * np.log(scipy.fft.rfft(wrapped)))
         masses = scipy.fft.irfft(np.nan_to_num(powers), size)
@@ -106,10 +117,10 @@ class Sum:
         return offset + lowest * width, np.roll(masses, -(lowest % size))
 
     def epsilon(self, above: bool, lost: float = 0.0) -> float:
-        """Least epsilon of at least 0 at `delta`, with `lost` of it spent: rounding, and what lies outside of the
-        window, counted in full (`above`) or left out.
+        """The least epsilon of at least 0 at `delta`, with `lost` of delta spent, from above or from below.
 
-        Where that decides, since epsilon lies far below what the sum was tilted to, it is tilted less.
+        Rounding, and what lies outside of the window, is counted in full (`above`) or left out. Where that decides,
+        since epsilon lies far below what the sum was tilted to, the sum is tilted less.
 
         Raises ArithmeticError where no tilt serves, or one would need too many points, or epsilon lies outside of the
         window.
@@ -125,7 +136,7 @@ class Sum:
         raise ArithmeticError("rounding is larger than delta")
 
     def _tilt_of(self, epsilon: float) -> float:
-        """The tilt at which the mean is epsilon; at least a quarter of this one."""
+        """The tilt at which the mean of the sum is epsilon; at least a quarter of the present one."""
         low, high = self.tilt / 4, self.tilt * 0.99
         for _ in range(40):
             middle = math.sqrt(low * high)
@@ -133,11 +144,11 @@ class Sum:
         return low
 
     def _solve(self, above: bool, lost: float) -> tuple[float, bool]:
-        """Epsilon at this tilt, and whether that is so; False: about what it is, since rounding decides."""
+        """The epsilon at this tilt, and whether that is sure; False where rounding decides and it is about right."""
         lowest, masses = self._convolution
         width, tilt = self.masses.width, self.tilt
         decay, small = math.exp(-tilt * width), -math.expm1(-width)
-        # at epsilon = each sum: what is above it, weighed by exp(-tilt y), and by exp(-tilt y) (1 - exp(-y))
+        # At epsilon = each sum: what is above it, weighed by exp(-tilt y), and by exp(-tilt y) (1 - exp(-y)).
         weighed = _decaying_sums(np.maximum(masses, 0.0), decay)
         spent = _decaying_sums(np.append(weighed[1:], 0.0) * decay * small, decay * (1 - small))
         y = width * np.arange(len(masses))
@@ -184,7 +195,10 @@ class Sum:
 
 
 def _crossing(low: float, high: float, is_over: Callable[[float], bool], above: bool) -> float:
-    """Where delta is reached between two neighbouring sums, or 0 and the least: at most, or at least, there."""
+    """The epsilon between two neighbouring sums, or 0 and the least sum, at which delta is reached.
+
+    It is rounded up with `above`, else down.
+    """
     if low == 0 and not is_over(0.0):
         return 0.0
     for _ in range(60):
@@ -196,7 +210,8 @@ def _crossing(low: float, high: float, is_over: Callable[[float], bool], above: 
 
 
 def _decaying_sums(values: Array, factor: float) -> Array:
-    """At each place the sum of what comes there and after, times the factor to the power of how far away it is."""
+    """The sum at each place of what comes there and after, times the factor to the power of how far away it is."""
+    # In pieces so short that powers of the factor in one are no smaller than e^-300, by which they are divided.
     reach = max(1, min(len(values), int(300 / max(-math.log(max(factor, 1e-100)), 1e-300))))
     falling = factor ** np.arange(reach)
     sums, before = np.empty(len(values)), 0.0

@@ -32,7 +32,7 @@ EVEN, TURN = 0.25, 45.0
 
 
 class Step(NamedTuple):
-    """Noise in clipping norms, and the chance of a record to be in a batch."""
+    """One step of DP-SGD: its noise in clipping norms, and the chance of a record to be in the batch."""
 
     noise: float
     rate: float
@@ -50,13 +50,18 @@ class Masses:
 
     @property
     def losses(self) -> Array:
-        """(k,)."""
+        """The losses themselves, (k,), ascending."""
         losses: Array = self.offset + self.places * self.width
         return losses
 
 
 def loss(w: Array | float, rate: Array | float) -> Array:
-    """ln(1 - q + q e^w) without cancellation, of numbers or arrays."""
+    """The privacy loss ln(1 - q + q e^w) at `w`, for a sampling rate q, of numbers or arrays alike.
+
+    >>> float(loss(0.0, 0.1)), round(float(loss(700.0, 0.1)), 3)
+    (0.0, 697.697)
+    """
+    # Two forms of one formula: near 0 the first cancels nothing, far out the second does not overflow.
     w, rate = np.asarray(w, dtype=float), np.asarray(rate, dtype=float)
     with np.errstate(divide="ignore"):  # at a rate of 1 to rounding, the least loss is minus infinity
         near = np.log1p(rate * np.expm1(np.minimum(w, 1.0)))
@@ -66,7 +71,7 @@ def loss(w: Array | float, rate: Array | float) -> Array:
 
 
 def place_of(step: Step, above_least: Array, losses: Array) -> Array:
-    """w at which the loss is so much; `above_least` is the same less the least loss, ln(1 - q)."""
+    """The w at which the loss is as given, (k,); `above_least` is the losses less the least one, ln(1 - q)."""
     q = step.rate
     small = np.minimum(losses, 30.0)
     far = math.log1p(-q) - math.log(q) + above_least + np.log(-np.expm1(-above_least))
@@ -75,7 +80,10 @@ def place_of(step: Step, above_least: Array, losses: Array) -> Array:
 
 
 class OneStep:
-    """One step's outcomes, up to `reach` deviations from where P and Q have their mass, integrated between points."""
+    """The outcomes of one step, integrated between the points of a lattice.
+
+    Outcomes further than `reach` deviations from where P and Q have their mass are left out.
+    """
 
     def __init__(self, step: Step, reach: float, width: float) -> None:
         self.step, self.width = step, width
@@ -92,7 +100,7 @@ class OneStep:
         self._integrate(reach, least, on_least)
 
     def _integrate(self, reach: float, least: float, on_least: bool) -> None:
-        """Panels, ascending in z: the cell of each, nodes' distances from both ends of it, and weights."""
+        """Set the panels, ascending in z: the cell of each, its nodes' distances from both ends of it, and weights."""
         s, q = self.step
         spaces = np.diff(self.places)
         count = np.maximum(PARTS, np.ceil(2 * spaces * self.width)).astype(int)
@@ -118,7 +126,7 @@ class OneStep:
         near = (middle <= reach) | (middle >= 1 / s - reach)
         left, right, middle = left[near], right[near], middle[near]
 
-        # w at the points themselves; the first lies at the least loss or below, where there is none
+        # The w of the points themselves; the first point lies at the least loss or below, where there is none.
         at_least = self.places[1:] * self.width if on_least else self.losses[1:] - least
         points = place_of(self.step, at_least, self.losses[1:])
         self.cell: Array = np.minimum(np.searchsorted(s * points + 0.5 / s, middle, side="right"), len(spaces) - 1)
@@ -140,7 +148,7 @@ class OneStep:
         self.loss: Array = loss(here, q)
 
     def added_variance(self, tilt: float) -> float:
-        """By how much splitting adds to the variance of a loss that is weighed by exp(tilt loss)."""
+        """The variance that splitting adds to a loss which is weighed by exp(tilt loss)."""
         logs = self.log_weight + (tilt + 1) * self.loss
         weights = np.exp(logs - logs.max())
         counted = (weights > 0) & (self.below > 0) & (self.above > 0)  # at an end of its cell nothing is split
@@ -148,7 +156,7 @@ class OneStep:
         return float(split.sum() / weights.sum())
 
     def from_above(self, direction: Direction) -> Masses:
-        """Masses of a pair that dominates the step, less what lies out of reach.
+        """The masses of a pair that dominates the step, less what lies out of reach.
 
         Each outcome is split between the points beside it so that its mass under both distributions stays.
         """
@@ -158,7 +166,7 @@ class OneStep:
         return self._masses(np.append(to_upper, 0.0) + np.append(0.0, to_lower), direction)
 
     def from_below(self) -> Masses:
-        """Masses of losses of P against Q of a pair that the step dominates.
+        """The masses of losses of P against Q, for a pair that the step dominates.
 
         At each point, delta as a function of exp(epsilon) is lowered to what tangents of it between the points have
         there. Chords between the lowered values lie below the tangents, and so below the curve, which is convex. Where
@@ -175,18 +183,18 @@ class OneStep:
         )
 
     def _running_sums(self, values: Array, groups: Array | None = None) -> Array:
-        """Sums over nodes, and over the panels of a cell up to each; each addition is of numbers of one sign."""
+        """The sums over nodes, and over the panels of a cell up to each; each addition is of numbers of one sign."""
         return _sums_within_groups(self.cell if groups is None else groups, values.sum(axis=1))
 
     def _split(self, direction: Direction) -> tuple[Array, Array]:
-        """(cells,) each: what goes to the lower and to the upper loss."""
+        """The mass of each cell that goes to its lower and to its upper loss, (cells,) each."""
         mass, low, high, space = self._orient(direction)
         share, cells = -np.expm1(-space)[:, None], len(self.places) - 1
         lower, upper = mass * np.exp(-low) * -np.expm1(-high) / share, mass * -np.expm1(-low) / share
         return np.bincount(self.cell, lower.sum(axis=1), cells), np.bincount(self.cell, upper.sum(axis=1), cells)
 
     def _orient(self, direction: Direction) -> tuple[Array, Array, Array, Array]:
-        """Mass at nodes, distances to the points of lower and higher loss, and the space between them."""
+        """The mass at nodes, their distances to the points of lower and higher loss, and the space between these."""
         space = np.diff(self.losses)[self.cell]
         if direction == "remove":
             return np.exp(self.log_weight + self.loss), self.below, self.above, space
@@ -204,7 +212,7 @@ class OneStep:
 def _masses_from_below(
     spaces: Array, whole: Array, split: tuple[Array, Array], cell: Array, under: Array, over: Array, rest: Array
 ) -> Array:
-    """Masses at the points, of what `OneStep.from_below` says: `whole` and `split` by cell, the others by panel."""
+    """The masses at the points for `OneStep.from_below`: `whole` and `split` are by cell, the others by panel."""
     cells, (to_lower, to_upper) = len(spaces), split
     with np.errstate(over="ignore"):
         to_left, to_right = 1 / np.expm1(spaces), 1 / -np.expm1(-spaces)
@@ -221,8 +229,8 @@ def _masses_from_below(
         before, after = np.append(True, rounded[:-1]), np.append(rounded[1:], True)
         rounded |= before & after
         before, after = np.append(True, rounded[:-1]) & ~rounded, np.append(rounded[1:], True) & ~rounded
-        # next to what is rounded down nothing may be lowered: the tangent is that at the point itself, and the next but
-        # one has to leave the straight piece as it is
+        # Next to what is rounded down nothing may be lowered: the tangent is that at the point itself, and the next but
+        # one has to leave the straight piece as it is.
         below = np.where(rounded | before, 0.0, np.where(after, all_under, best_under))
         above = np.where(rounded | after, 0.0, np.where(before, all_over, best_over))
         for k in np.flatnonzero(before[:-1]):
@@ -245,7 +253,8 @@ def _masses_from_below(
 
 
 def _sums_within_groups(groups: Array, values: Array) -> Array:
-    """Running sums within runs of equal groups, each addition of numbers of one sign."""
+    """The running sums within runs of equal groups, (k,); each addition is of numbers of one sign."""
+    # By doubling, not by differences of one running sum over all: those would cancel.
     sums, reach = values.copy(), 1
     while reach < len(sums):
         same = groups[reach:] == groups[:-reach]
@@ -257,7 +266,7 @@ def _sums_within_groups(groups: Array, values: Array) -> Array:
 
 
 def _places(first: int, last: int, centre: int, width: float) -> Array:
-    """Whole numbers from first to last: one apart about the centre, further apart away from it."""
+    """The whole numbers from first to last that are points: one apart about the centre, further apart away from it."""
     farthest = float(max(last - centre, centre - first, DENSE))
     even, coarse = WIDEST / GROWTH / width, WIDEST / COARSEST / width
     parts = [np.arange(DENSE + 1.0), _growing_grid(DENSE, min(even, farthest), GROWTH)]
@@ -270,7 +279,7 @@ def _places(first: int, last: int, centre: int, width: float) -> Array:
 
 
 def _growing_grid(low: float, high: float, share: float) -> Array:
-    """Numbers between low and high that are one, or this share of themselves, apart."""
+    """The numbers between low and high that are one, or this share of themselves, apart."""
     if low >= high:
         return np.empty(0)
     turn = min(max(low, 1 / share), high)

@@ -1,4 +1,4 @@
-"""Renyi DP of sampled Gaussian steps at any order above 1, and the epsilon of the best order."""
+"""The Renyi DP of sampled Gaussian steps at any order above 1, and the epsilon of the best order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from harness.formulas.numbers import nodes_and_weights
 from harness.privacy.lattice import Step, loss
 
 NODES, WEIGHTS = nodes_and_weights(16)
+# The rounding error, from above.
 ROUNDING = 1e-14
 """Of a logarithm of a moment near 0."""
 SMALL = 40.0
 """What is smaller than the largest by a factor of exp(-SMALL) is left out."""
+# The range in which the best order is looked for.
 LEAST_ORDER, LARGEST_ORDER = 1e-6, 1e15
 """Less 1."""
 
@@ -29,9 +31,15 @@ class Best(NamedTuple):
 
 
 def log_moment(step: Step, order: float) -> float:
-    """ln E_Q[(P/Q)^order] for P = (1 - q) N(0, s^2) + q N(1, s^2) against Q = N(0, s^2), by quadrature.
+    """The logarithm of E_Q[(P/Q)^order] for P = (1 - q) N(0, s^2) + q N(1, s^2) against Q = N(0, s^2), by quadrature.
 
-    At any real order, which Mironov, Talwar and Zhang 2019 have as sums; at q = 1 a closed form.
+    It takes any real order above 1, for which Mironov, Talwar and Zhang (2019) have sums; at q = 1 it has a closed
+    form.
+
+    >>> log_moment(Step(2.0, 1.0), 3.0)
+    0.75
+    >>> round(log_moment(Step(2.0, 0.1), 3.0), 6)
+    0.008747
     """
     s, q = step
     if q >= 1:
@@ -40,7 +48,8 @@ def log_moment(step: Step, order: float) -> float:
     def log_integrand(z: Array) -> Array:
         return order * loss(z / s - 0.5 / s**2, q) - z * z / 2
 
-    # z of the bulk, of the record's noise under the power, between both, and where a loss turns from one into the other
+    # The z of the bulk, of the record's noise under the power, between both, and where a loss turns from one into the
+    # other.
     far, turn = order / s, s * (math.log1p(-q) - math.log(q)) + 0.5 / s
     around = np.linspace(-12, 12, 193)
     turning = turn + s * np.linspace(-45, 45, 721)
@@ -61,8 +70,11 @@ def log_moment(step: Step, order: float) -> float:
 
 
 def best_order(step: Step, steps: int, delta: float) -> Best:
-    """The least epsilon over all orders, by the conversion that dp-accounting uses (Canonne, Kamath and Steinke 2020,
-    Proposition 12; 0 where delta is above the distance that the divergence of order 1 allows)."""
+    """The least epsilon over all orders, by the conversion of Canonne, Kamath and Steinke (2020), Proposition 12.
+
+    dp-accounting uses that conversion too. Epsilon is 0 where delta is above the distance that the divergence of order
+    1 allows.
+    """
 
     def epsilon(log_less_one: float) -> float:
         less_one = math.exp(log_less_one)
@@ -73,7 +85,7 @@ def best_order(step: Step, steps: int, delta: float) -> Best:
     if delta**2 + math.expm1(-steps * (log_moment(step, 1.01) + ROUNDING) / 0.01) > 0:
         return Best(0.0, 1.01)
     places = np.arange(math.log(LEAST_ORDER), math.log(LARGEST_ORDER), 1.0)
-    # epsilon falls and then rises: from the middle towards where it is less
+    # Epsilon falls with the order and then rises: from the middle towards where it is less.
     at = int(np.argmin(np.abs(places - 1.0)))
     here = epsilon(float(places[at]))
     for way in (1, -1):

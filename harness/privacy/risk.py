@@ -21,18 +21,24 @@ from harness.privacy.accountants import ACCOUNTANTS, Run
 from harness.privacy.accounting import Sampling
 
 POINTS = 128
-"""Epsilons of the curve that are looked at: each gives a bound that holds, and the least of them is taken."""
+"""The number of epsilons of the curve that are looked at: each gives a bound that holds, and the least is taken."""
 FINEST, COARSEST = 1e-4, 5e-4
-"""Spaces between the privacy losses of one step: narrow where much noise makes these small."""
+"""The spaces between the privacy losses of one step: narrow where much noise makes these small."""
 LEAST = 0.1
-"""Noise multiplier below which none is searched for: losses of a step are too many then."""
+"""The noise multiplier below which none is searched for: losses of a step are too many then."""
 TOLERANCE = 1e-4
-"""Of a noise multiplier, relative."""
+"""The relative error of a noise multiplier that is searched for."""
 
 
 @dataclass(frozen=True)
 class Risk:
-    """What no attack may pass: its TPR less its FPR, or where `fpr` is given its TPR at that FPR."""
+    """A limit that no attack may pass: on its TPR less its FPR, or where `fpr` is given on its TPR at that FPR.
+
+    Raises HarnessError for a limit that is not between 0 and 1, or an FPR that is not between 0 and the limit.
+
+    >>> round(Risk(0.1).epsilon(1e-5), 4), round(Risk(0.1, fpr=0.01).largest_mu(), 4)
+    (0.2007, 1.0448)
+    """
 
     limit: float
     fpr: float | None = None
@@ -47,27 +53,27 @@ class Risk:
             )
 
     def of_gaussian(self, mu: float) -> float:
-        """What an attack on one Gaussian mechanism of that mean, in deviations, reaches."""
+        """The number that the best attack on one Gaussian mechanism reaches, whose mean is `mu` deviations apart."""
         if self.fpr is None:
             return float(2 * scipy.special.ndtr(mu / 2) - 1)
         return float(scipy.special.ndtr(scipy.special.ndtri(self.fpr) + mu))
 
     def largest_mu(self) -> float:
-        """The mean at which that is the limit."""
+        """The `mu` of the Gaussian mechanism on which the best attack just reaches the limit."""
         if self.fpr is None:
             return float(2 * scipy.special.ndtri((1 + self.limit) / 2))
         return float(scipy.special.ndtri(self.limit) - scipy.special.ndtri(self.fpr))
 
     @property
     def epsilons(self) -> Array:
-        """Where on the curve of delta a bound on it can be near the limit, (n,)."""
+        """The epsilons at which the curve of delta can give a bound near the limit, (n,)."""
         if self.fpr is None:
             return np.zeros(1)
         farthest: float = max(math.log(self.limit / self.fpr), -math.log1p(-self.limit))
         return np.linspace(0.0, farthest, POINTS)
 
     def of_deltas(self, deltas: Array) -> float:
-        """The least bound that deltas at `epsilons` give, (n,)."""
+        """The least bound on what attacks reach that the deltas at `epsilons`, (n,), give."""
         if self.fpr is None:
             return float(deltas[0])
         above = np.exp(self.epsilons) * self.fpr + deltas
@@ -75,7 +81,10 @@ class Risk:
         return float(min(above.min(), below.min(), 1.0))
 
     def epsilon(self, delta: float) -> float:
-        """The largest epsilon that bounds it at delta, whatever the mechanism. Raises HarnessError where none does."""
+        """The largest epsilon that keeps the limit at delta, whatever the mechanism.
+
+        Raises HarnessError where none does.
+        """
         if self.fpr is None:
             odds = (1 + self.limit - 2 * delta) / (1 - self.limit)
         elif self.limit > delta:
@@ -90,7 +99,7 @@ class Risk:
 
 
 def success_bound(risk: Risk, noise_multiplier: float, run: Run, sampling: Sampling) -> float:
-    """What no attack passes at this noise, from above."""
+    """The number that no attack passes at this noise, from above."""
     if sampling == "shuffle":
         return risk.of_gaussian(math.sqrt(run.epochs) / noise_multiplier)
     losses = _losses(noise_multiplier, run.rate, run.steps)
@@ -108,7 +117,8 @@ def noise_for_risk(risk: Risk, run: Run, sampling: Sampling) -> float:
     def excess(log_noise: float) -> float:
         return success_bound(risk, math.exp(log_noise), run, sampling) - risk.limit
 
-    # Sampling does not make it worse. From there down, since distributions of losses grow as noise falls.
+    # Sampling makes attacks no better, so the noise without it is enough. The search goes down from there, since
+    # distributions of losses have more points, and take longer, as noise falls.
     high = math.log(noise_for_risk(risk, run, "shuffle"))
     low = high - math.log(2)
     while excess(low) <= 0:
@@ -122,7 +132,10 @@ def noise_for_risk(risk: Risk, run: Run, sampling: Sampling) -> float:
 
 
 def noise_by_epsilon(risk: Risk, run: Run, sampling: Sampling) -> tuple[float, float]:
-    """The epsilon at `run.delta` that bounds it whatever the mechanism, and the noise multiplier for that epsilon."""
+    """The epsilon at `run.delta` that keeps the limit whatever the mechanism, and the noise multiplier for it.
+
+    Raises HarnessError where no epsilon keeps it, or no noise has that epsilon.
+    """
     epsilon = risk.epsilon(run.delta)
     return epsilon, ACCOUNTANTS["gaussian" if sampling == "shuffle" else "pld"].noise_multiplier(epsilon, run)
 

@@ -1,6 +1,6 @@
-"""Epsilon of Poisson-sampled Gaussian steps, from above and from below.
+"""The epsilon of Poisson-sampled Gaussian steps, from above and from below.
 
-One step, and steps of full batches, have closed forms. Else the losses of a step are put on a lattice
+One step, and steps of full batches, have closed forms. For all others the losses of a step are put on a lattice
 (`harness.privacy.lattice`), once so that the pair of distributions dominates the true one (Doroshenko et al. 2022,
 "connect the dots"), once so that the true one dominates the pair; both errors are of the square of the lattice's width.
 The sum over steps is a convolution, tilted so that rounding is relative to a delta of any size
@@ -26,7 +26,9 @@ TOLERANCE = 5e-3
 """Largest gap of both sides, as a share of epsilon."""
 AIM = 2e-3
 """The gap that the first width is chosen for."""
+# The least noise multiplier and delta that exact accounting reaches; smaller ones are refused.
 LEAST_NOISE, LEAST_DELTA = 1e-3, 1e-250
+# The largest number of steps.
 MOST_STEPS = 10**9
 """Of more, rounding decides, which shows only after minutes."""
 LARGEST_WINDOW = 2**21
@@ -38,14 +40,14 @@ LOST = 1e-5
 
 
 class Sides(NamedTuple):
-    """A number from below and from above."""
+    """A number that is known from below and from above."""
 
     low: float
     high: float
 
 
 class Steps(NamedTuple):
-    """So many steps with this noise (in clipping norms), each record in a batch with probability `rate`."""
+    """A number of like steps: their noise in clipping norms, and the chance `rate` of a record to be in a batch."""
 
     noise: float
     rate: float
@@ -53,9 +55,13 @@ class Steps(NamedTuple):
 
 
 def sampled_epsilon(steps: Steps, delta: float) -> Sides:
-    """Epsilon for add/remove-one neighbours at `delta`, both sides no more than `TOLERANCE` of it apart.
+    """The epsilon for add/remove-one neighbours at `delta`, its sides no more than `TOLERANCE` of it apart.
 
     Raises HarnessError where that is out of reach.
+
+    >>> epsilon = sampled_epsilon(Steps(1.1, 1.0, 1), 1e-5)
+    >>> round(epsilon.low, 4), round(epsilon.high, 4)
+    (3.9213, 3.9213)
     """
     _check(steps, delta)
     known = _closed_form(steps, delta)
@@ -66,9 +72,10 @@ def sampled_epsilon(steps: Steps, delta: float) -> Sides:
 
 
 def epsilon_above(steps: Steps, delta: float) -> float:
-    """Epsilon of a record's removal, from above, at the first width: what a search for the noise asks many times.
+    """The epsilon of a record's removal, from above, at the first width of the lattice.
 
-    Raises HarnessError where that is out of reach.
+    It is cheaper than `sampled_epsilon`: a search for the noise asks for it many times. Raises HarnessError where it is
+    out of reach.
     """
     _check(steps, delta)
     known = _closed_form(steps, delta)
@@ -90,7 +97,7 @@ def _check(steps: Steps, delta: float) -> None:
 
 
 def _check_number(steps: Steps) -> None:
-    """Raises HarnessError for more steps than can be convolved."""
+    """Raise HarnessError for more steps than can be convolved."""
     if steps.number > MOST_STEPS:
         raise PrivacyError(
             f"privacy: {steps.number:.6g} steps are too many for exact accounting; use {MOST_STEPS:,} or fewer, or the "
@@ -99,7 +106,10 @@ def _check_number(steps: Steps) -> None:
 
 
 def _closed_form(steps: Steps, delta: float) -> float | None:
-    """Epsilon of full batches (Balle and Wang 2018) or of one step (Balle, Barthe and Gaboardi 2018, Theorem 8)."""
+    """The epsilon of full batches (Balle and Wang 2018) or of one step (Balle, Barthe and Gaboardi 2018, Theorem 8).
+
+    It is None where there is no closed form.
+    """
     if steps.rate >= 1:
         return epsilon_of_mu(math.sqrt(steps.number) / steps.noise, delta)
     if steps.number == 1:
@@ -142,7 +152,7 @@ class _Question:
 
     @cached_property
     def rough_sum(self) -> Sum:
-        """By a lattice far finer than a step's losses are apart, too fine to convolve."""
+        """The sum on a lattice that is far finer than a step's losses are apart, too fine to convolve."""
         z = np.linspace(-self.reach, self.reach, 2001)
         s = self.steps.noise
         squares = loss(z / s - 0.5 / s**2, self.steps.rate) ** 2
@@ -151,7 +161,8 @@ class _Question:
 
     @cached_property
     def width(self) -> float:
-        """For a gap of `AIM`: a variance of the loss that differs by v is steps (tilt + 1) v / 2 of epsilon."""
+        """The width of the lattice for a gap of `AIM`: a variance of a step's loss that differs by v moves epsilon by
+        steps (tilt + 1) v / 2."""
         rough, count = self.rough_sum, self.steps.number
         window = sum(rough.window)
         width = min(window / SMALLEST, 50.0)
@@ -164,7 +175,10 @@ class _Question:
         return max(width, window / LARGEST_WINDOW)
 
     def sides(self, width: float, which: str = "both") -> tuple[float, float]:
-        """Epsilon from below and from above; for `high`, of a record's removal and from above alone."""
+        """The epsilon from below and from above; with `which` "high", of a record's removal and from above alone.
+
+        Raises HarnessError where the side from above is out of reach; the one from below is 0 then.
+        """
         one = OneStep(self.step, self.reach, width)
         count, delta, lost = self.steps.number, self.delta, LOST * self.delta
         try:

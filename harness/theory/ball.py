@@ -14,14 +14,16 @@ from flint import arb, ctx
 from flint.flint_base.flint_context import PrecisionManager
 
 PRECISION = 128
-"""Bits of a midpoint."""
+"""The number of bits of a midpoint."""
 
 Vector = tuple[arb, ...]
+"""A gradient: one ball a variable."""
 Matrix = tuple[Vector, ...]
+"""A Hessian, row by row."""
 
 
 def in_high_precision() -> PrecisionManager:
-    """A context manager and decorator that computes with `PRECISION` bits."""
+    """The context manager, also a decorator, that computes with `PRECISION` bits."""
     return ctx.workprec(PRECISION)
 
 
@@ -32,27 +34,30 @@ def interval(low: float, high: float) -> arb:
 
 @cache
 def _pairs(count: int) -> tuple[tuple[int, int], ...]:
-    """Rows and columns of a symmetric matrix in the order in which it is stored, upper triangle row by row."""
+    """The rows and columns of a symmetric matrix in the order in which it is stored: upper triangle, row by row."""
     return tuple((i, j) for i in range(count) for j in range(i, count))
 
 
 @cache
 def _zeros(count: int, order: int) -> tuple[Vector, Vector]:
-    """Gradient and Hessian of a constant."""
+    """The gradient and the Hessian of a constant, as far as `order` says that they are carried along."""
     zero = arb(0)
     return (zero,) * (count if order else 0), (zero,) * (len(_pairs(count)) if order > 1 else 0)
 
 
 class Ball:
-    """A ball, its gradient and its Hessian by the variables of a box, as far as they are carried along."""
+    """A ball with its gradient and its Hessian by the variables of a box, as far as these are carried along."""
 
     __slots__ = ("gradient", "is_constant", "second_derivatives", "value")
 
     def __init__(self, value: arb, gradient: Vector, second_derivatives: Vector, is_constant: bool = False) -> None:
-        """
+        """Take what is computed elsewhere.
+
         Args:
+            value: the ball itself.
+            gradient: (n,) the derivatives by the variables; empty where they are not carried along.
             second_derivatives: the Hessian from the diagonal on, row by row; empty where it is not carried along.
-            is_constant: it does not depend on the variables, so that both derivatives are zero.
+            is_constant: whether the ball depends on no variable, so that both derivatives are zero.
         """
         self.value, self.gradient, self.second_derivatives, self.is_constant = (
             value,
@@ -63,12 +68,12 @@ class Ball:
 
     @classmethod
     def variable(cls, low: float, high: float, index: int, count: int, order: int = 2) -> Ball:
-        """Variable number `index` of `count`, anywhere in [low, high], with derivatives up to that order."""
+        """The ball of variable number `index` of `count`, anywhere in [low, high], with derivatives up to `order`."""
         return cls.input(interval(low, high), index, count, order)
 
     @classmethod
     def input(cls, value: arb, index: int | None, count: int, order: int = 2) -> Ball:
-        """A variable's ball: variable number `index` of `count` by which derivatives are taken, None for another."""
+        """The ball of a variable: number `index` of the `count` by which derivatives are taken, None for another."""
         zeros, second_derivatives = _zeros(count, order)
         if index is None or not order:
             return cls(value, zeros, second_derivatives)
@@ -76,25 +81,27 @@ class Ball:
 
     @staticmethod
     def constant(value: float, count: int, order: int = 2) -> Ball:
-        """A constant among `count` variables."""
+        """The ball of a constant among `count` variables."""
         return _constant(float(value), count, order)
 
     @property
     def hessian(self) -> Matrix:
-        """(n, n) second derivatives."""
+        """The second derivatives, (n, n)."""
         known = dict(zip(_pairs(count := len(self.gradient)), self.second_derivatives, strict=True))
         return tuple(tuple(known[min(i, j), max(i, j)] for j in range(count)) for i in range(count))
 
     def like(self, value: float) -> Ball:
-        """A constant among the same variables."""
+        """The ball of a constant among the variables of this one."""
         return Ball.constant(value, len(self.gradient), 2 if self.second_derivatives else 1)
 
     def _lift(self, other: Ball | float) -> Ball:
         return other if isinstance(other, Ball) else self.like(other)
 
     def _chain(self, value: arb, slope: Callable[[], arb], bend: Callable[[arb], arb]) -> Ball:
-        """f(self), from f at the value, what gives its first derivative there, and what gives its second by the
-        first."""
+        """The ball f(self), from f at the value, its first derivative there, and its second as a function of the first.
+
+        Derivatives are functions, since that of a constant is never asked for.
+        """
         if self.is_constant:
             return Ball(value, self.gradient, self.second_derivatives, is_constant=True)
         steep, g, second_derivatives = slope(), self.gradient, Vector()
@@ -183,24 +190,30 @@ class Ball:
 
     # `harness.formulas.numbers` calls these, so a formula works on balls as it is written.
     def exp(self) -> Ball:
+        """The exponential function of the ball."""
         value = self.value.exp()
         return self._chain(value, lambda: value, lambda _: value)
 
     def expm1(self) -> Ball:
+        """The exponential function of the ball, less 1."""
         return self._chain(self.value.expm1(), self.value.exp, lambda slope: slope)
 
     def log(self) -> Ball:
+        """The natural logarithm of the ball; not finite where the ball reaches 0."""
         return self._chain(self.value.log(), lambda: 1 / self.value, lambda inverse: -inverse * inverse)
 
     def sqrt(self) -> Ball:
+        """The square root of the ball."""
         value = self.value.sqrt()
         return self._chain(value, lambda: 1 / (2 * value), lambda _: -1 / (4 * value**3))
 
     def tanh(self) -> Ball:
+        """The hyperbolic tangent of the ball."""
         value = self.value.tanh()
         return self._chain(value, lambda: 1 - value * value, lambda slope: -2 * value * slope)
 
     def erfc(self) -> Ball:
+        """The complementary error function of the ball."""
         return self._chain(
             self.value.erfc(),
             lambda: -2 / arb.pi().sqrt() * (-self.value * self.value).exp(),
@@ -210,5 +223,5 @@ class Ball:
 
 @lru_cache(maxsize=4096)
 def _constant(value: float, count: int, order: int) -> Ball:
-    """The numbers of a formula come again on every box."""
+    """The ball of a constant, kept: the numbers of a formula come again on every box."""
     return Ball(arb(value), *_zeros(count, order), is_constant=True)

@@ -21,9 +21,9 @@ class Interval(Config, HasTree):
     low: float
     high: float
     points: int = Field(default=21, ge=2)
-    """How many grid points where a proof over the interval is not possible."""
+    """The number of grid points where a proof over the interval is not possible."""
     spacing: Literal["linear", "log"] = "linear"
-    """Spacing of those points."""
+    """The spacing of the grid points."""
 
     @model_validator(mode="after")
     def _check_ends(self) -> Interval:
@@ -34,7 +34,7 @@ class Interval(Config, HasTree):
         return self
 
     def grid(self) -> tuple[float, ...]:
-        """The points."""
+        """The grid points, ascending, both ends among them."""
         space = np.geomspace if self.spacing == "log" else np.linspace
         return tuple(float(v) for v in space(self.low, self.high, self.points))
 
@@ -46,11 +46,12 @@ class Interval(Config, HasTree):
 
 
 class Values(Config, HasTree):
-    """These numbers."""
+    """The numbers that are listed, and no others."""
 
     values: tuple[float, ...] = Field(min_length=1)
 
     def grid(self) -> tuple[float, ...]:
+        """The numbers, in the order in which they are listed."""
         return self.values
 
     def __contains__(self, value: float) -> bool:
@@ -62,6 +63,7 @@ class Values(Config, HasTree):
 
 
 Domain = dict[str, Interval | Values]
+"""The values of each variable, by its name."""
 
 
 def domain_part(domain: Domain) -> DomainPart | None:
@@ -71,12 +73,20 @@ def domain_part(domain: Domain) -> DomainPart | None:
 
 
 def point(at: Mapping[str, float]) -> str:
-    """A point as text, such as `epsilon = 1, delta = 0`."""
+    """A point as text.
+
+    >>> point({"epsilon": 1.0, "delta": 1e-5})
+    'epsilon = 1, delta = 1e-05'
+    """
     return ", ".join(f"{n} = {v:.6g}" for n, v in at.items())
 
 
 def number(term: Term, at: Mapping[str, float]) -> float:
-    """Value of a term at a point. Formulas take high precision, so that far tails neither vanish nor cancel."""
+    """The value of a term at a point.
+
+    Formulas are computed in high precision, so that far tails neither vanish nor cancel. Raises HarnessError where a
+    computed one has no value.
+    """
     if not term.is_exact():
         return compute_at(term.evaluate, at)
     from harness.theory.ball import Ball, in_high_precision
@@ -87,7 +97,7 @@ def number(term: Term, at: Mapping[str, float]) -> float:
 
 
 def compute_at(function: Callable[[Mapping[str, float]], SupportsFloat], at: Mapping[str, float]) -> float:
-    """Value of a function at a point. Raises HarnessError where it has none."""
+    """The value of a function at a point. Raises HarnessError where it has none."""
     try:
         with np.errstate(all="ignore"):
             return float(function(at))
@@ -97,7 +107,7 @@ def compute_at(function: Callable[[Mapping[str, float]], SupportsFloat], at: Map
 
 
 def check_names(used: set[str], domain: Domain) -> None:
-    """Raises ValueError where `over` lacks a variable that is used, or has one that is not."""
+    """Raise ValueError where `over` lacks a variable that is used, or has one that is not."""
     missing, unused = sorted(used - set(domain)), sorted(set(domain) - used)
     if missing:
         raise ValueError(f"no domain is given for {', '.join(missing)}; name it under `over`")

@@ -15,11 +15,11 @@ from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 from harness.theory.term import LIFT
 
 ROOTS = 24
-"""exp(variable / ROOTS) is the symbol, so that halves, thirds, quarters and eighths are whole powers."""
+"""The root of an exponential that is a symbol, exp(variable / ROOTS): halves, thirds and eighths are whole powers."""
 
 
 class NotRational(Exception):
-    """A formula leaves the field of rational functions."""
+    """The exception for a formula that leaves the field of rational functions."""
 
 
 class RationalFunction:
@@ -69,7 +69,7 @@ class RationalFunction:
         return self.lift(other) / self
 
     def exp(self) -> RationalFunction:
-        """exp of a rational multiple of one variable; raises NotRational for anything else."""
+        """The exponential of a rational multiple of one variable. Raises NotRational for anything else."""
         symbols = self.top.context().gens()
         for i, _ in enumerate(self.names):
             # self = q * variable exactly when top = q * variable * bottom, for a constant q.
@@ -83,23 +83,33 @@ class RationalFunction:
         raise NotRational
 
     def expm1(self) -> RationalFunction:
+        """The exponential less 1. Raises NotRational as `exp` does."""
         return self.exp() - 1.0
 
     def tanh(self) -> RationalFunction:
+        """The hyperbolic tangent, by the exponential of twice the function. Raises NotRational as `exp` does."""
         twice = (self * 2.0).exp()
         return (twice - 1.0) / (twice + 1.0)
 
     def _refuse(self) -> NoReturn:
+        """Raise NotRational: the function leaves the field of rational functions."""
         raise NotRational
 
     log = sqrt = erfc = _refuse
 
 
 Side = Callable[[Mapping[str, Any]], Any]
+"""A side of an equation: a function of the variables by name."""
 
 
 def are_identical(left: Side, right: Side, names: Sequence[str]) -> bool:
-    """True where both sides are the same rational function; False where they differ or are not rational."""
+    """Whether both sides are the same rational function; False where they differ or are not rational.
+
+    >>> are_identical(lambda at: at["x"] * at["x"] - 1.0, lambda at: (at["x"] - 1.0) * (at["x"] + 1.0), ["x"])
+    True
+    >>> are_identical(lambda at: at["x"].exp() - 1.0, lambda at: at["x"], ["x"])
+    False
+    """
     ctx = fmpq_mpoly_ctx.get([*names, *(f"exp_{n}" for n in names)], Ordering.lex)
     symbols = ctx.gens()
     one = ctx.constant(1)

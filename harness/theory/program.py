@@ -17,18 +17,21 @@ from harness.theory.ball import Ball, Matrix, Vector, interval
 from harness.theory.term import LIFT
 
 Box = tuple[tuple[float, float], ...]
+"""The low and high end of each variable."""
 Formula = Callable[[Mapping[str, Any]], Any]
-"""Takes the variables by name, as floats, arrays or balls, and under LIFT what turns a constant into the same."""
+"""A function of the variables by name, as floats, arrays or balls, and under LIFT of what turns constants into such."""
 Operation = Callable[[Any, Any], Any]
-"""Of two balls; one on a single ball is given it twice."""
+"""An operation on two balls; one on a single ball is given it twice."""
 Step = tuple[Operation, int, int, int]
 """An operation, the register that it writes, and the two that it reads."""
 Part = Literal["value", "gradient", "hessian"]
+"""The parts of an enclosure, each of which is computed when it is asked for."""
 ZERO = arb(0)
+"""The ball of 0, exactly."""
 
 
 class Record:
-    """A ball that a program will compute."""
+    """A ball that a program will compute: operations on it are recorded, and not carried out."""
 
     __slots__ = ("_recorder", "register")
 
@@ -70,21 +73,27 @@ class Record:
         return self._recorder.record(_negate, self, self)
 
     def exp(self) -> Record:
+        """The record of the exponential function."""
         return self._recorder.record(_exp, self, self)
 
     def expm1(self) -> Record:
+        """The record of the exponential function less 1."""
         return self._recorder.record(_expm1, self, self)
 
     def log(self) -> Record:
+        """The record of the natural logarithm."""
         return self._recorder.record(_log, self, self)
 
     def sqrt(self) -> Record:
+        """The record of the square root."""
         return self._recorder.record(_sqrt, self, self)
 
     def tanh(self) -> Record:
+        """The record of the hyperbolic tangent."""
         return self._recorder.record(_tanh, self, self)
 
     def erfc(self) -> Record:
+        """The record of the complementary error function."""
         return self._recorder.record(_erfc, self, self)
 
 
@@ -102,22 +111,22 @@ _log, _sqrt, _tanh, _erfc = _function("log"), _function("sqrt"), _function("tanh
 
 
 class _Recorder:
-    """Registers: each holds an input or a constant, or is written by one step."""
+    """The registers of a program: each holds an input or a constant, or is written by one step."""
 
     def __init__(self, drops_zeros: bool) -> None:
         self.drops_zeros = drops_zeros
         self.registers: list[arb | None] = []
         self.steps: dict[int, Step] = {}
-        """By the register that a step writes, each after those that write what it reads."""
+        """The steps by the register that each writes, in an order in which what is read has been written."""
         self._places: dict[object, int] = {}
 
     def add_input(self) -> Record:
-        """A register that is filled anew for every box."""
+        """The record of a new register that is filled anew for every box."""
         self.registers.append(None)
         return Record(self, len(self.registers) - 1)
 
     def record(self, operation: Operation, left: object, right: object) -> Record:
-        """What an operation gives: in a new register, or in that of the same operation before."""
+        """The record of an operation's result, in a new register, or in that of the same operation before."""
         reads = self.register_of(left), self.register_of(right)
         register = self._place((operation, *reads), None)
         self.steps[register] = (operation, register, *reads)
@@ -127,11 +136,13 @@ class _Recorder:
         """The register of a record or of a constant."""
         if isinstance(value, Record):
             return value.register
+        # By its exact midpoint and radius: balls with a radius are never equal, not even to themselves.
         ball = arb(value)
         exact = (ball.mid().man_exp(), ball.rad().man_exp()) if ball.is_finite() else ball.str(more=True)
         return self._place(exact, ball)
 
     def _place(self, key: object, value: arb | None) -> int:
+        """The register under a key, new where there is none."""
         if key not in self._places:
             self._places[key] = len(self.registers)
             self.registers.append(value)
@@ -139,7 +150,7 @@ class _Recorder:
 
 
 class Program:
-    """What a formula does, with its derivatives by some of its variables."""
+    """A formula as steps on registers, with its derivatives by some of its variables."""
 
     def __init__(
         self,
@@ -149,11 +160,14 @@ class Program:
         along: tuple[int, ...],
         drops_zeros: bool = True,
     ) -> None:
-        """
+        """Record a formula.
+
         Args:
+            formula: the function that is recorded.
+            names: the variables, in the order of a box's sides.
             fixed: the numbers of the variables that have one value on all boxes.
             along: the numbers of those by which derivatives are wanted.
-            drops_zeros: zero times anything is zero; else it is no number where the other factor is infinite.
+            drops_zeros: whether zero times anything is zero; else it is no number where the other factor is infinite.
         """
         self.variables, self.drops_zeros = along, drops_zeros
         recorder = _Recorder(drops_zeros)
@@ -180,14 +194,14 @@ class Program:
         self._by_parts: dict[tuple[Part, ...], list[Step]] = {}
 
     def begin(self, sides: Box) -> list[Any]:
-        """Registers with the sides of a box as inputs, and with what is the same on all boxes."""
+        """The registers with the sides of a box as inputs, and with what is the same on all boxes."""
         registers: list[Any] = [interval(*side) for side in sides]
         registers += self._registers[len(sides) :]
         carry_out(self._first, registers)
         return registers
 
     def steps(self, parts: tuple[Part, ...]) -> list[Step]:
-        """What computes the last of some parts, where those before it are computed."""
+        """The steps that compute the last of some parts, where those before it are computed."""
         if parts not in self._by_parts:
             before = [self._first, *(self.steps(parts[:n]) for n in range(1, len(parts)))]
             written = {to for steps in before for _, to, _, _ in steps}
@@ -195,10 +209,7 @@ class Program:
         return self._by_parts[parts]
 
     def _steps_to(self, outputs: Iterable[int], left_out: Collection[int]) -> list[Step]:
-        """Steps that write registers, and what those read; without steps that write registers of `left_out`.
-
-        What these alone need is left out too.
-        """
+        """The steps that write the outputs and what those read, but for steps that write a register of `left_out`."""
         waiting, needed = [*outputs], set[int]()
         while waiting:
             register = waiting.pop()
@@ -209,7 +220,7 @@ class Program:
 
 
 def carry_out(steps: Iterable[Step], registers: list[Any]) -> None:
-    """Carry out steps on registers."""
+    """Carry out steps on registers, which are written in place."""
     for operation, to, left, right in steps:
         registers[to] = operation(registers[left], registers[right])
 
@@ -225,7 +236,7 @@ class Enclosure:
 
     @property
     def variables(self) -> tuple[int, ...]:
-        """Numbers of the variables by which derivatives are taken."""
+        """The numbers of the variables by which derivatives are taken."""
         return self._program.variables
 
     @property
@@ -235,21 +246,21 @@ class Enclosure:
 
     @property
     def value(self) -> arb:
-        """Range of the formula."""
+        """The range of the formula on the box."""
         self._compute("value")
         value: arb = self._registers[self._program.value]
         return value
 
     @property
     def gradient(self) -> Vector:
-        """(n,) ranges of the derivatives by `variables`."""
+        """The ranges of the derivatives by `variables`, (n,)."""
         self._compute("gradient")
         registers = self._registers
         return tuple([registers[g] for g in self._program.gradient])
 
     @property
     def hessian(self) -> Matrix:
-        """(n, n) ranges of the second derivatives."""
+        """The ranges of the second derivatives by `variables`, (n, n)."""
         self._compute("hessian")
         registers = self._registers
         return tuple([tuple([registers[h] for h in row]) for row in self._program.hessian])
@@ -266,7 +277,7 @@ class Encloser:
     def __init__(
         self, formula: Formula, domain: Mapping[str, tuple[float, float]], like: Encloser | None = None
     ) -> None:
-        """`like`: of the same formula and variables, on another domain."""
+        """Take a formula and the sides of its domain; `like` is one of the same formula and variables elsewhere."""
         self._formula, self._names, self._sides = formula, list(domain), tuple(domain.values())
         self._fixed = [i for i, (low, high) in enumerate(self._sides) if low == high]
         self._varying = [i for i, (low, high) in enumerate(self._sides) if low < high]
@@ -279,7 +290,7 @@ class Encloser:
     def enclose(self, box: Box, along: tuple[int, ...], drops_zeros: bool = True) -> Enclosure:
         """The formula's range on a box of the domain, with derivatives by the variables of the numbers `along`.
 
-        `drops_zeros`: as in `Program`.
+        `drops_zeros` says whether zero times anything is zero, as in `Program`.
         """
         key = along, drops_zeros
         if key not in self._begun:

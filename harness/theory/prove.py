@@ -22,24 +22,26 @@ from harness.theory.program import Box, Encloser, Enclosure, Formula
 from harness.theory.term import LIFT
 
 MAX_BOXES = 60_000
+"""The number of boxes after which a proof is given up as undecided."""
 SAMPLES = 4096
+"""The number of points, about, at which a formula is looked at before it is proved."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What became of `f >= 0`."""
+    """The outcome of a proof of `f >= 0`."""
 
     outcome: Literal["proved", "refuted", "undecided"]
     boxes: int
-    """Boxes looked at."""
+    """The number of boxes looked at."""
     worst: float
-    """Smallest f among the sampled points (what was proved for all is at least minus the tolerance)."""
+    """The smallest f among the sampled points (what was proved for all is at least minus the tolerance)."""
     at: dict[str, float]
-    """Where that was; if refuted, a point where f is certainly negative."""
+    """The point where f is smallest; if refuted, one where f is certainly negative."""
 
 
 def sample(domain: Mapping[str, tuple[float, float]]) -> dict[str, Array]:
-    """Points of a box for a look ahead of the proof: its corners and a regular lattice, half of it logarithmic."""
+    """The points of a box for a look ahead of the proof: its corners and a regular lattice, half of it logarithmic."""
     names = list(domain)
     if not names:
         return {}
@@ -65,9 +67,9 @@ def prove(
     strict: bool = False,
     encloser: Encloser | None = None,
 ) -> Proof:
-    """Prove or refute that `formula` >= -tolerance (`strict`: > tolerance) on the whole box `domain`.
+    """The proof or refutation of `formula` >= -tolerance (`strict`: > tolerance) on the whole box `domain`.
 
-    `encloser`: of the formula on the domain, where the caller has one.
+    `encloser` is that of the formula on the domain, where the caller has one.
     """
     names = list(domain)
     every = tuple(range(len(names)))
@@ -120,7 +122,7 @@ def _value_at(formula: Formula, point: Mapping[str, float]) -> arb:
 
 
 def _taylor(centre: Enclosure, enclosure: Enclosure, box: Box, middle: tuple[float, ...]) -> arb:
-    """Enclosure of f on the box: Taylor's formula to second order about the centre, with the Hessian's range."""
+    """The enclosure of f on the box by Taylor's formula to second order about the centre, with the Hessian's range."""
     steps = [interval(*box[i]) - arb(middle[i]) for i in enclosure.variables]
     total = centre.value
     for g, step, row in zip(centre.gradient, steps, enclosure.hessian, strict=True):
@@ -131,7 +133,7 @@ def _taylor(centre: Enclosure, enclosure: Enclosure, box: Box, middle: tuple[flo
 
 
 def _sign(encloser: Encloser, enclosure: Enclosure, box: Box, i: int) -> int:
-    """1 where the derivative by variable i is nowhere negative on the box, -1 where nowhere positive, 0 if unknown.
+    """The sign of the derivative by variable i: 1 where nowhere negative on the box, -1 nowhere positive, 0 unknown.
 
     Where its plain range does not tell, it is looked at on the face where it is least (greatest), as far as the
     Hessian's signs show which one that is.
@@ -153,7 +155,8 @@ def _sign(encloser: Encloser, enclosure: Enclosure, box: Box, i: int) -> int:
 
 
 def _widest_variable(enclosure: Enclosure, box: Box) -> int:
-    """The variable to cut: the one that moves the value most over the box."""
+    """The variable to cut, which is the one that moves the value most over the box."""
+    # A derivative that is not finite counts as very large: times a width it stays comparable.
     sizes = [float(abs(g).upper()) for g in enclosure.gradient]
     widths = [
         (high - low) * (size if math.isfinite(size) else 1e300) if low < high else -1.0
@@ -180,12 +183,14 @@ def _smallest_sampled(
 
 
 def _plain_sign(value: arb) -> int:
+    """The sign that every number of a ball has; 0 where they differ."""
     if bool(value >= 0):
         return 1
     return -1 if bool(value <= 0) else 0
 
 
 def _face(side: tuple[float, float], sign: int) -> tuple[float, float]:
+    """The end of a side at which a function with a derivative of this sign is least; all of it where that is 0."""
     low, high = side
     if sign == 0 or low == high:
         return side
@@ -193,7 +198,7 @@ def _face(side: tuple[float, float], sign: int) -> tuple[float, float]:
 
 
 def _halves(box: Box, axis: int, middle: float) -> list[Box]:
-    """A box cut in two across a variable."""
+    """The two boxes into which a box is cut across a variable."""
     low, high = box[axis]
     return [(*box[:axis], half, *box[axis + 1 :]) for half in ((low, middle), (middle, high))]
 
@@ -206,9 +211,9 @@ def prove_sign(
     sign: int,
     encloser: Encloser | None = None,
 ) -> Proof:
-    """Prove or refute that `sign` times the derivative of `formula` by `along` is nowhere negative on a box.
+    """The proof or refutation that `sign` times the derivative of `formula` by `along` is nowhere negative on a box.
 
-    `encloser`: of the formula on the domain, where the caller has one.
+    `encloser` is that of the formula on the domain, where the caller has one.
     """
     names = list(domain)
     free = tuple([i for i, (low, high) in enumerate(domain.values()) if low < high])

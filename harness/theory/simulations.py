@@ -16,11 +16,12 @@ import numpy as np
 from harness.arrays import Array
 
 Generator = np.random.Generator
+"""The source of a game's random numbers."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Calls by truth: true and false positives, true and false negatives."""
+    """The number of calls by their truth: true and false positives, true and false negatives."""
 
     tp: int
     fn: int
@@ -29,7 +30,7 @@ class Counts:
 
     @classmethod
     def of(cls, member: Array, called: Array) -> Counts:
-        """From booleans, one a trial."""
+        """The counts of trials, from booleans (trials,): who was a member, and who was called one."""
         return cls(
             int((member & called).sum()),
             int((member & ~called).sum()),
@@ -40,7 +41,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Simulation:
-    """A game by name."""
+    """A registered game: its function, the names of its parameters, and what it is in a few words."""
 
     name: str
     function: Callable[..., Counts]
@@ -49,10 +50,11 @@ class Simulation:
 
 
 SIMULATIONS: dict[str, Simulation] = {}
+"""The registered games by the name that a spec writes."""
 
 
 def simulation(name: str, summary: str) -> Callable[[Callable[..., Counts]], Callable[..., Counts]]:
-    """Decorator: register a game. Raises ValueError for a name held already."""
+    """The decorator that registers a game. Raises ValueError where the name is held already."""
 
     def register(function: Callable[..., Counts]) -> Callable[..., Counts]:
         if name in SIMULATIONS:
@@ -64,7 +66,11 @@ def simulation(name: str, summary: str) -> Callable[[Callable[..., Counts]], Cal
 
 
 def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, float]:
-    """Two-sided exact interval of a proportion; (0, 1) without trials."""
+    """The two-sided exact interval of a proportion; (0, 1) without trials.
+
+    >>> [round(end, 4) for end in clopper_pearson(9, 10, 0.95)]
+    [0.555, 0.9975]
+    """
     if trials == 0:
         return 0.0, 1.0
     from scipy import stats
@@ -74,9 +80,12 @@ def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, f
 
 
 def measure(counts: Counts, what: str, level: float, delta: float = 0.0) -> tuple[float, float, float]:
-    """(estimate, low, high) of a measure of an attack, with an interval of at least `level` coverage.
+    """The estimate of a measure of an attack, and the ends of an interval of at least `level` coverage.
 
     Measures of two rates (advantage, epsilon) take an exact interval of each at half the error.
+
+    >>> [round(number, 3) for number in measure(Counts(tp=90, fn=10, fp=20, tn=80), "advantage", 0.95)]
+    [0.7, 0.507, 0.838]
     """
     members, others = counts.tp + counts.fn, counts.fp + counts.tn
     if what in ("ppv", "npv", "accuracy", "tpr", "fpr"):
@@ -102,14 +111,14 @@ def measure(counts: Counts, what: str, level: float, delta: float = 0.0) -> tupl
 
 
 def _odds(rng: Generator, truth: Array, epsilon: float) -> Array:
-    """Randomized response: each bit told truly with odds exp(epsilon)."""
+    """The answers of randomized response: each bit is told truly with odds exp(epsilon)."""
     lie = rng.random(len(truth)) < 1 / (1 + math.exp(epsilon))
     return np.asarray(truth ^ lie)
 
 
 @simulation("replace-one", "the trade-off region's own mechanism; the adversary knows z and z'")
 def replace_one(rng: Generator, trials: int, epsilon: float, delta: float) -> Counts:
-    """With probability delta the bit is revealed, else it goes through randomized response."""
+    """The game in which the bit is revealed with probability delta, and else goes through randomized response."""
     member = rng.random(trials) < 0.5
     revealed = rng.random(trials) < delta
     return Counts.of(member, np.where(revealed, member, _odds(rng, member, epsilon)))
@@ -117,7 +126,7 @@ def replace_one(rng: Generator, trials: int, epsilon: float, delta: float) -> Co
 
 @simulation("membership-in-exp", "subset selection for one training record; the adversary knows z alone")
 def membership_in_exp(rng: Generator, trials: int, epsilon: float, universe: float) -> Counts:
-    """humphries2020's Algorithm 1 with one training record drawn from `universe` equal ones.
+    """The game of humphries2020's Algorithm 1 with one training record drawn from `universe` equal ones.
 
     The model is a random set of records, likelier by exp(epsilon) if the training record is in it; its
     size is the share 1 / (1 + exp(epsilon / 2)) of the universe. The adversary asks whether z is in the set.
@@ -136,14 +145,17 @@ def membership_in_exp(rng: Generator, trials: int, epsilon: float, universe: flo
 
 @simulation("sub-sampling", "randomized response on 'x is in D', x included with probability `prior`")
 def sub_sampling(rng: Generator, trials: int, epsilon: float, prior: float) -> Counts:
-    """The mechanism under which every DP inequality of thudi2022 Theorem 1 is an equality."""
+    """The game of the mechanism under which every DP inequality of thudi2022 Theorem 1 is an equality."""
     member = rng.random(trials) < prior
     return Counts.of(member, _odds(rng, member, epsilon))
 
 
 @simulation("user-sub-sampling", "a source that takes all points or all but x, then independent sub-sampling at `rate`")
 def user_sub_sampling(rng: Generator, trials: int, epsilon: float, rate: float) -> Counts:
-    """thudi2022 Section 5.2: x comes with company or not at all; the model answers by randomized response."""
+    """The game of thudi2022 Section 5.2: x comes with company or not at all, and is then sub-sampled at `rate`.
+
+    The model answers by randomized response.
+    """
     there = rng.random(trials) < 0.5
     member = there & (rng.random(trials) < rate)
     return Counts.of(member, _odds(rng, member, epsilon))
@@ -151,7 +163,7 @@ def user_sub_sampling(rng: Generator, trials: int, epsilon: float, rate: float) 
 
 @simulation("group", "an output likelier by exp(epsilon) for each point of the group in D")
 def group(rng: Generator, trials: int, epsilon: float, prior: float, size: float) -> Counts:
-    """thudi2022 Corollary 3: 'D meets the group' is called when the model shows its rare output."""
+    """The game of thudi2022 Corollary 3: 'D meets the group' is called when the model shows its rare output."""
     inside = rng.binomial(int(size), prior, trials)
     shown = rng.random(trials) < np.exp(epsilon * (inside - int(size)))
     return Counts.of(inside > 0, shown)
@@ -159,7 +171,7 @@ def group(rng: Generator, trials: int, epsilon: float, prior: float, size: float
 
 @simulation("rare-event", "an event of probability `chance` with x, and as little without x as (eps, delta) allows")
 def rare_event(rng: Generator, trials: int, epsilon: float, delta: float, prior: float, chance: float) -> Counts:
-    """thudi2022 Theorem 2: P(S | x) = chance, P(S | not x) = exp(-epsilon) (chance - delta)."""
+    """The game of thudi2022 Theorem 2: P(S | x) = chance, P(S | not x) = exp(-epsilon) (chance - delta)."""
     member = rng.random(trials) < prior
     without = max(0.0, math.exp(-epsilon) * (chance - delta))
     return Counts.of(member, rng.random(trials) < np.where(member, chance, without))
@@ -167,7 +179,7 @@ def rare_event(rng: Generator, trials: int, epsilon: float, delta: float, prior:
 
 @simulation("reconstruction", "the exponential mechanism names one of `points` records, likelier one of D")
 def reconstruction(rng: Generator, trials: int, epsilon: float, prior: float, points: float) -> Counts:
-    """thudi2022 Corollary 4: 'the record named is in D', asked about the first record whenever it is the one named."""
+    """The game of thudi2022 Corollary 4: 'the record named is in D', asked about the first record when it is named."""
     included = rng.random((trials, int(points))) < prior
     weights = np.exp(epsilon * included)
     named = (weights.cumsum(axis=1) > rng.random((trials, 1)) * weights.sum(axis=1, keepdims=True)).argmax(axis=1)
@@ -176,7 +188,7 @@ def reconstruction(rng: Generator, trials: int, epsilon: float, prior: float, po
 
 @simulation("threshold", "one noisy step of logistic regression; member iff the weight ends at most at `threshold`")
 def threshold(rng: Generator, trials: int, sigma: float, threshold: float) -> Counts:
-    """thudi2022 Section 4.1: the step is -1 with x2 and 0 without it."""
+    """The game of thudi2022 Section 4.1: the step is -1 with x2 and 0 without it."""
     member = rng.random(trials) < 0.5
     weight = -1.0 * member + sigma * rng.standard_normal(trials)
     return Counts.of(member, weight <= threshold)
@@ -184,7 +196,7 @@ def threshold(rng: Generator, trials: int, sigma: float, threshold: float) -> Co
 
 @simulation("two-coins", "randomized response on a label that is right with probability `accuracy`; call: it is right")
 def two_coins(rng: Generator, trials: int, accuracy: float, classes: float) -> Counts:
-    """rahimian2021 Section 5.3, coin by coin; `tpr` is the accuracy of what is revealed."""
+    """The game of rahimian2021 Section 5.3, coin by coin; its `tpr` is the accuracy of what is revealed."""
     c = int(classes)
     truth = rng.integers(c, size=trials)
     wrong = (truth + rng.integers(1, c, size=trials)) % c
@@ -199,7 +211,7 @@ def two_coins(rng: Generator, trials: int, accuracy: float, classes: float) -> C
     "noisy-mean", "mean of n records of k bits with Gaussian noise; the all-zero database and the all-one record"
 )
 def noisy_mean(rng: Generator, trials: int, n: float, k: float, signal: float) -> Counts:
-    """tramer2025 Theorem 2, with sigma = sqrt(k) / (n signal): inner product with the record, threshold k/n."""
+    """The game of tramer2025 Theorem 2, sigma = sqrt(k) / (n signal): inner product with the record, threshold k/n."""
     count, bits = int(n), int(k)
     sigma = math.sqrt(bits) / (count * signal)
     member = rng.random(trials) < 0.5
@@ -209,11 +221,12 @@ def noisy_mean(rng: Generator, trials: int, n: float, k: float, signal: float) -
 
 @simulation("canary", "full-batch DP-SGD, all gradients zero but the canary's, every step seen")
 def canary(rng: Generator, trials: int, steps: float, noise: float, epsilon: float) -> Counts:
-    """tramer2025 Section 6.2: the likelihood ratio of all steps against exp(epsilon), fixed beforehand."""
+    """The game of tramer2025 Section 6.2: the likelihood ratio of all steps against exp(epsilon), fixed beforehand."""
     count = int(steps)
     member = rng.random(trials) < 0.5
     seen, step = np.zeros(trials), np.empty(trials)
     for _ in range(count):
+        # In place, without a new array for each step.
         rng.standard_normal(out=step)
         step *= noise
         step += member
@@ -224,7 +237,7 @@ def canary(rng: Generator, trials: int, steps: float, noise: float, epsilon: flo
 
 @simulation("blind", "Exp_nonIID on the synthetic mixture; the attack sees z and not the model")
 def blind(rng: Generator, trials: int, components: float) -> Counts:
-    """humphries2020 Algorithm 3: 'member iff the hot feature and the label agree', a rule that ignores the model."""
+    """The game of humphries2020 Algorithm 3, by a rule that ignores the model: 'member iff hot feature = label'."""
     m = int(components)
     component, fresh = rng.integers(m, size=trials), rng.integers(m, size=trials)
     member = rng.random(trials) < 0.5
@@ -235,7 +248,8 @@ def blind(rng: Generator, trials: int, components: float) -> Counts:
 
 @simulation("component", "Exp_nonIID on the synthetic mixture; member iff z fits the members' component")
 def component(rng: Generator, trials: int, components: float) -> Counts:
-    """humphries2020 Section 5.4: the best attack that cannot tell same-component non-members from members."""
+    """The game of humphries2020 Section 5.4: the best attack of those that cannot tell non-members of the members'
+    component from members."""
     m = int(components)
     own, fresh = rng.integers(m, size=trials), rng.integers(m, size=trials)
     member = rng.random(trials) < 0.5

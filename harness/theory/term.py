@@ -1,4 +1,4 @@
-"""Sides of a theory inequality: numbers, variables, named formulas, the four operations. No text is evaluated."""
+"""The sides of a theory inequality: numbers, variables, named formulas, four operations. No text is evaluated."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ from harness.formulas.formula import describe_unknown_formula
 from harness.privacy import formulas as _computed  # noqa: F401  (registers what accountants compute)
 
 LIFT = ""
-"""Key under which an evaluation finds what turns a constant into its own sort of number."""
+"""The key under which an evaluation finds what turns a constant into its own sort of number."""
 
 
 class _Leaf(Config, HasTree):
     """A term that has no parts."""
 
     def variables(self) -> set[str]:
+        """The variables that the term uses."""
         return set()
 
     def is_exact(self) -> bool:
+        """Whether the term can be evaluated in ball arithmetic."""
         return True
 
     def names(self) -> set[str]:
+        """The formulas that the term names."""
         return set()
 
 
@@ -41,12 +44,13 @@ class Constant(_Leaf):
         return numeral(self.value)
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
+        """The number, of the sort that `LIFT` turns it into where there is one."""
         lift = at.get(LIFT)
         return self.value if lift is None else lift(self.value)
 
 
 class Variable(_Leaf):
-    """A variable of the domain."""
+    """A variable of the domain, by its name."""
 
     variable: str
 
@@ -57,6 +61,7 @@ class Variable(_Leaf):
         return {self.variable}
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
+        """The variable's value at a point, of whatever sort it is."""
         return at[self.variable]
 
 
@@ -65,7 +70,7 @@ class Named(Config, HasTree):
 
     formula: str
     given: dict[str, Term] = {}
-    """Value of a parameter: a number, `{variable: name}`, or another term."""
+    """The value of each parameter: a number, `{variable: name}`, or another term."""
 
     @model_validator(mode="after")
     def _check_names(self) -> Named:
@@ -79,6 +84,7 @@ class Named(Config, HasTree):
 
     @cached_property
     def _parameters(self) -> dict[str, Term]:
+        """The term of each parameter that is given or has no default."""
         terms: dict[str, Term] = {}
         of = FORMULAS[self.formula]
         for name in of.parameters:
@@ -96,20 +102,24 @@ class Named(Config, HasTree):
         return Name(name=self.formula, of=tuple(of))
 
     def variables(self) -> set[str]:
+        """The variables that the formula's parameters use."""
         return {v for term in self._parameters.values() for v in term.variables()}
 
     def names(self) -> set[str]:
+        """The formula, and those that its parameters name."""
         return {self.formula}.union(*(t.names() for t in self._parameters.values()))
 
     def is_exact(self) -> bool:
+        """Whether the formula and its parameters can be evaluated in ball arithmetic."""
         return FORMULAS[self.formula].exact and all(t.is_exact() for t in self._parameters.values())
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
+        """The formula's value at a point, of the sort that its parameters are."""
         return FORMULAS[self.formula].function(**{n: t.evaluate(at) for n, t in self._parameters.items()})
 
 
 class _Operation(Config, HasTree):
-    """Two terms and what is done with them."""
+    """Two terms and the operation on them."""
 
     sign: ClassVar[str]
     operate: ClassVar[Callable[[Any, Any], Any]]
@@ -122,17 +132,21 @@ class _Operation(Config, HasTree):
         return Bracketed(brackets="()", inside=chain(self.sign, left.tree(), right.tree()))
 
     def variables(self) -> set[str]:
+        """The variables that either term uses."""
         left, right = self._terms()
         return left.variables() | right.variables()
 
     def is_exact(self) -> bool:
+        """Whether both terms can be evaluated in ball arithmetic."""
         return all(t.is_exact() for t in self._terms())
 
     def names(self) -> set[str]:
+        """The formulas that either term names."""
         left, right = self._terms()
         return left.names() | right.names()
 
     def evaluate(self, at: Mapping[str, Any]) -> Any:
+        """The result of the operation on the values of both terms at a point."""
         left, right = self._terms()
         return type(self).operate(left.evaluate(at), right.evaluate(at))
 
@@ -165,6 +179,7 @@ class Ratio(_Operation):
     sign, operate = "/", operator.truediv
 
 
+# The key that tells a sort of term where a spec writes a mapping.
 KINDS: dict[str, type[Config]] = {
     "value": Constant,
     "variable": Variable,
@@ -177,16 +192,19 @@ KINDS: dict[str, type[Config]] = {
 
 
 def _sort(value: object) -> str | None:
+    """The key of `KINDS` that a value is of; None where it is no term."""
     if isinstance(value, dict):
         return next((key for key in KINDS if key in value), None)
     return next((key for key, kind in KINDS.items() if isinstance(value, kind)), None)
 
 
 def _bare_text(value: object) -> object:
+    """A bare number as the mapping that it stands for; booleans, which are integers to Python, stay what they are."""
     return {"value": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 SORTS = ", ".join(KINDS)
+"""The keys of all sorts of terms, as an error message lists them."""
 Mapped = Annotated[
     Annotated[Constant, Tag("value")]
     | Annotated[Variable, Tag("variable")]
@@ -201,11 +219,12 @@ Mapped = Annotated[
         custom_error_message=f"should be a number or a mapping with one of: {SORTS}",
     ),
 ]
+# A side of an inequality: a bare number, or a mapping whose one key says what it is.
 Term = Annotated[Mapped, BeforeValidator(_bare_text, json_schema_input_type=float | Mapped)]
 for _kind in KINDS.values():
     _kind.model_rebuild()
 
 
 def definitions(term: Term) -> dict[str, str]:
-    """Formula and source of every formula that a term names."""
+    """The text and the source of every formula that a term names, by its name."""
     return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in sorted(term.names())}

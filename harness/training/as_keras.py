@@ -1,4 +1,4 @@
-"""A model of ours as Keras layers: for the reference engine, and to ask a trained model many questions."""
+"""Models of this package as Keras layers: for the reference engine, and to ask a trained model many questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from harness.training.runtime import import_tensorflow
 
 
 def keras_layer(layer: Layer, penalty: Any = None) -> Any:
-    """The Keras layer that computes the same. Raises ValueError for one that Keras is not known to have."""
+    """The Keras layer that computes what `layer` does, with a `penalty` on its kernel where one is given.
+
+    Raises ValueError for a layer that Keras is not known to have.
+    """
     keras = import_tensorflow().keras.layers
     match layer:
         case Dense():
@@ -37,7 +40,7 @@ def keras_layer(layer: Layer, penalty: Any = None) -> Any:
 
 
 def keras_layers(model: Model, n_features: int, n_classes: int, penalty: Any = None) -> list[Any]:
-    """The whole model on rows of `n_features` numbers, up to its logits."""
+    """The Keras layers of a whole model on rows of `n_features` numbers, up to its logits."""
     tf = import_tensorflow()
     shape = model.input_shape(n_features)
     layers = [tf.keras.layers.InputLayer((n_features,))]

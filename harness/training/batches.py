@@ -1,4 +1,4 @@
-"""Which records take part in which step."""
+"""The batches of a training: which records take part in which step."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from harness.training.settings import Training
 
 
 def batches(n: int, training: Training, seed: int) -> Array:
-    """Record indices of every step, (steps, width) int32; -1 fills up a batch that is smaller than the widest.
+    """The record indices of every step, (steps, width) int32; -1 fills up a batch that is smaller than the widest.
 
-    `shuffle`: a fresh permutation each epoch, cut into batches of `batch_size`. `poisson`: as many steps,
-    each record in each of them with probability batch_size / n.
+    With sampling `shuffle` each epoch is a fresh permutation, cut into batches of `batch_size`; records that make no
+    whole batch are left out. With `poisson` there are as many steps, and each record is in each of them with
+    probability batch_size / n.
     """
     rng = generator(seed, "batches")
     per_epoch = n // training.batch_size
@@ -28,7 +29,8 @@ def batches(n: int, training: Training, seed: int) -> Array:
 
 
 def _poisson_batches(rng: np.random.Generator, n: int, steps: int, rate: float) -> Array:
-    # A Poisson sample is a uniformly random subset of binomial size.
+    """The record indices of `steps` batches that are drawn by Poisson sampling, (steps, width) int32."""
+    # A Poisson sample is a uniformly random subset of binomial size, which is drawn faster than a coin a record.
     sizes = rng.binomial(n, rate, size=steps)
     width = max(2, int(sizes.max(initial=1)))  # batches of images may be cut in two
     order = np.full((steps, width), -1, np.int32)

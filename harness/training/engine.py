@@ -1,4 +1,4 @@
-"""What an engine is: it turns a job into weights."""
+"""The base of engines, which turn a job into weights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Job:
 
     @property
     def is_private(self) -> bool:
-        """Whether gradients are clipped and noised."""
+        """Whether gradients are clipped, and noise is added to them."""
         return self.noise_multiplier > 0
 
 
@@ -38,7 +38,7 @@ AfterEpoch = Callable[[list[Weights]], bool]
 
 
 class Engine(Plugin):
-    """Base of all engines: turns a job into weights (kernel and bias of each layer in turn)."""
+    """Base of all engines, which turn a job into weights (kernel and bias of each layer in turn)."""
 
     modules: ClassVar[tuple[str, ...]] = ()
     """Modules whose code decides every result of the engine; part of a cell's name."""
@@ -46,7 +46,7 @@ class Engine(Plugin):
     """Installed packages whose versions decide the result; part of a cell's name."""
 
     def modules_for(self, model: Model) -> tuple[str, ...]:
-        """All modules whose code decides what training `model` gives: the engine's, the model's, its layers'."""
+        """The modules whose code decides what training `model` gives: the engine's, the model's, its layers'."""
         modules = {*self.modules, type(model).__module__, "harness.training.layer"}
         modules |= {"harness.training.batches", "harness.training.forward", "harness.training.runtime"}
         for layer in model.layers(2):
@@ -54,22 +54,26 @@ class Engine(Plugin):
         return tuple(sorted(modules))
 
     def refuses(self, model: Model, training: Training) -> str | None:
-        """Why the engine cannot train this, or None."""
+        """The reason why the engine cannot train a model in this way; None where it can."""
         return None
 
     def capacity(self, model: Model, training: Training, n_features: int, n_classes: int) -> int:
-        """How many such models are worth training as one stack."""
+        """The number of such models that are worth training as one stack."""
         return 1
 
     @abstractmethod
     def train(self, job: Job, after_epoch: AfterEpoch | None = None) -> Weights:
-        """Train one model from `job.seed` alone; the same job gives the same weights, whoever looks on."""
+        """Train one model from `job.seed` alone: a job always gives the same weights, whoever looks on."""
 
     def train_stack(self, jobs: Sequence[Job], after_epoch: AfterEpoch | None = None) -> list[Weights]:
-        """Train several models that differ in data, noise multiplier and seed only."""
+        """Train several models that differ in data, noise multiplier and seed only.
+
+        Raises ValueError for `after_epoch` with several models where the engine trains one after another.
+        """
         if after_epoch is not None and len(jobs) > 1:
             raise ValueError("this engine trains one model after another; it shows the epochs of one alone")
         return [self.train(job, after_epoch) for job in jobs]
 
 
+# The registered engines by the `kind` that a spec writes.
 ENGINES: Registry[Engine] = Registry("engine")

@@ -24,12 +24,15 @@ class Placed:
     n_weights: int
 
     def weights(self, weights: Weights) -> Weights:
-        """This layer's own kernel and bias."""
+        """The layer's own kernel and bias, of all the weights of the model."""
         return weights[self.first_weight : self.first_weight + self.n_weights]
 
 
 def placed_layers(model: Model, n_features: int, n_classes: int) -> tuple[Placed, ...]:
-    """The layers with their input shapes. Raises ValueError where one does not fit the one before it."""
+    """The layers of a model with their input shapes.
+
+    Raises ValueError where a layer does not fit the one before it, or the last gives not one logit a class.
+    """
     shape, used, placed = model.input_shape(n_features), 0, []
     for layer in model.layers(n_classes):
         count = len(layer.weight_shapes(shape)) if layer.output_shape(shape) else 0
@@ -41,7 +44,7 @@ def placed_layers(model: Model, n_features: int, n_classes: int) -> tuple[Placed
 
 
 def initial_weights(model: Model, n_features: int, n_classes: int, rng: np.random.Generator) -> Weights:
-    """Glorot-uniform kernels and zero biases, alternating, as Keras initialises them."""
+    """The Glorot-uniform kernels and zero biases, alternating, as Keras initialises them."""
     weights: Weights = []
     for placed in placed_layers(model, n_features, n_classes):
         if placed.n_weights:
@@ -53,7 +56,7 @@ def initial_weights(model: Model, n_features: int, n_classes: int, rng: np.rando
 
 
 def log_probabilities(model: Model, weights: Weights, features: Array) -> Array:
-    """Log-softmax outputs (n, n_classes) float32 of the network on `features` (n, d)."""
+    """The log-softmax outputs (n, n_classes) float32 of the network on `features` (n, d)."""
     n_classes = len(weights[-1])
     placed = placed_layers(model, features.shape[1], n_classes)
     widest = max(int(np.prod(p.shape)) for p in placed)
@@ -67,6 +70,7 @@ def log_probabilities(model: Model, weights: Weights, features: Array) -> Array:
             hidden = p.layer.forward(p.weights(weights), hidden)
         parts.append(hidden)
     logits = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    # The largest logit is taken off first, so that no power of e overflows.
     shifted = logits - logits.max(axis=1, keepdims=True)
     result: Array = (shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))).astype(np.float32)
     return result

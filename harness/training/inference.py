@@ -1,4 +1,4 @@
-"""Ask a trained model many times over: one compiled forward pass an architecture."""
+"""Compiled forward passes, one an architecture, by which a trained model is asked many times over."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GRADIENTS = 1 << 27
 
 
 class _Compiled:
-    """A network without weights of its own; whoever asks puts in theirs first."""
+    """A compiled network without weights of its own; whoever asks puts in theirs first."""
 
     def __init__(self, model: Model, n_features: int, n_classes: int) -> None:
         tf = import_tensorflow()
@@ -36,10 +36,12 @@ class _Compiled:
         self._rows = max(1, min(ROWS, FORWARD_BYTES // (4 * widest)))
 
     def labels(self, owner: object, weights: Weights, features: Array) -> Array:
+        """The most likely class of each record, (k,), by the weights of `owner`."""
         parts = self._answers(self._labels, owner, weights, features)
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def log_probabilities(self, owner: object, weights: Weights, features: Array) -> Array:
+        """The log-softmax outputs, (k, n_classes) float32, by the weights of `owner`."""
         parts = self._answers(self._logp, owner, weights, features)
         return np.concatenate(parts) if parts else np.zeros((0, len(weights[-1])), dtype=np.float32)
 
@@ -58,7 +60,7 @@ atexit.register(_compiled.cache_clear)  # graphs cannot be taken down after Tens
 
 
 class Labels:
-    """The most likely class of each record: features (k, d) to (k,) integers."""
+    """The function from features (k, d) to the most likely class of each record, (k,) integers."""
 
     def __init__(self, model: Model, weights: Weights) -> None:
         self.model, self.weights = model, weights
@@ -69,7 +71,7 @@ class Labels:
 
 
 def log_probabilities(model: Model, weights: Weights, features: Array) -> Array:
-    """Log-softmax outputs (n, n_classes) float32: of images by TensorFlow, of all else by NumPy.
+    """The log-softmax outputs (n, n_classes) float32: of images by TensorFlow, of all else by NumPy.
 
     Products of matrices are NumPy's as fast as TensorFlow's; convolutions are more than twice as fast there.
     """
@@ -79,9 +81,9 @@ def log_probabilities(model: Model, weights: Weights, features: Array) -> Array:
 
 
 def gradient_norms(model: Model, weights: Weights, features: Array, labels: Array) -> Array:
-    """Euclidean norm of each record's gradient of the cross-entropy in all weights, (k,) float64.
+    """The Euclidean norm of each record's gradient of the cross-entropy in all weights, (k,) float64.
 
-    `features` (k, d), `labels` (k,); the l2 penalty, which sees no record, is left out.
+    `features` are (k, d) and `labels` (k,). The l2 penalty, which sees no record, is left out.
     """
     tf = import_tensorflow()
     network = tf.keras.Sequential(keras_layers(model, features.shape[1], len(weights[-1])))

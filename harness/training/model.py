@@ -25,8 +25,9 @@ class Model(Plugin):
         """The layers; the last one gives the logits."""
 
     def input_shape(self, n_features: int) -> Shape:
-        """How the layers see a record of `n_features` numbers. Raises ValueError where they cannot."""
+        """The shape in which the layers see a record of `n_features` numbers. Raises ValueError where none fits."""
         return (n_features,)
 
 
+# The registered architectures by the `kind` that a spec writes.
 MODELS: Registry[Model] = Registry("model")

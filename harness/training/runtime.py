@@ -9,11 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+# The environment variable that says how many of TensorFlow's operations run at a time.
 THREADS = "HARNESS_TENSORFLOW_THREADS"
 
 
 def import_tensorflow() -> Any:
-    """TensorFlow on one thread, and without its start-up chatter.
+    """The module of TensorFlow, set up for one thread, and without its start-up chatter.
 
     Each operation runs on one thread, since TensorFlow's sums depend on how they are cut among threads;
     N workers use N cores. HARNESS_TENSORFLOW_THREADS lets so many operations run at the same time,

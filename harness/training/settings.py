@@ -1,4 +1,7 @@
-"""What a spec may say of an optimisation. No arithmetic: a new field here renames no cell that does not use it."""
+"""The settings of an optimisation in a spec.
+
+The module has no arithmetic, so that a new field renames no cell that does not use it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 from harness.config import Config
 from harness.identity import canonical, without_defaults
 
+# What a spec may write for an update rule, for how batches are drawn, for what is clipped, for when test accuracy is
+# measured.
 Optimizer = Literal["adam", "sgd", "momentum"]
 Sampling = Literal["shuffle", "poisson"]
 Clipping = Literal["per-example", "batch"]
@@ -22,6 +27,7 @@ ADDED_LATER: dict[str, Any] = {
 }
 """Fields that came after cells had been named: at these values they stay out of a cell's name and seed."""
 
+# Fields that came after specs had been accepted: at their values of `ADDED_LATER` they stay out of a spec's dump too.
 NOT_DUMPED = ("epochs_measured", "early_stopping")
 
 
@@ -81,14 +87,14 @@ class Training(Config):
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Fields that came after specs had been accepted: as it was, they stay out of their names."""
+        """The fields but for those that came after specs had been accepted, so that their names stay as they were."""
         fields: dict[str, Any] = dump(self)
         return {k: v for k, v in fields.items() if k not in NOT_DUMPED or v != ADDED_LATER[k]}
 
     def without_noise(self) -> Training:
-        """The same for models without noise, which clip nothing: how they would does not name them."""
+        """The training of models without noise, which clip nothing: how they would does not name them."""
         return self.model_copy(update={"clipping": type(self).model_fields["clipping"].default})
 
     def content(self) -> dict[str, Any]:
-        """What is hashed into a cell's name."""
+        """The fields that are hashed into a cell's name."""
         return without_defaults(canonical(self), ADDED_LATER)

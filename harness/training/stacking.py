@@ -1,4 +1,4 @@
-"""How many models to train as one stack. This decides speed, not results, so it is no part of a cell's name."""
+"""The number of models to train as one stack. It decides speed, not results, so it is no part of a cell's name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ STACK_BYTES = 1 << 22
 """What the state and the activations of a stack may take: beyond a core's caches a stack is slower, not faster."""
 MEMORY_SHARE = 0.1
 """Share of the machine's memory that the data of a stack may take."""
+# How many records a model is taken to be trained on, and the largest stack.
 ASSUMED_RECORDS = 50_000
 MOST = 64
 
 
 def stack_size(model: Model, training: Training, n_features: int, n_classes: int) -> int:
-    """Models of this shape that share a core's caches, and whose data fit into memory; at least 1.
+    """The number of models of a shape that share a core's caches, and whose data fit into memory; at least 1.
 
-    Under Poisson sampling always 1: a stack's widest batch would decide how sums are grouped, and a model's last
+    Under Poisson sampling it is always 1: a stack's widest batch would decide how sums are grouped, and a model's last
     digits would depend on what it is stacked with.
     """
     if training.sampling == "poisson":

@@ -12,6 +12,7 @@ from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.sources import PackageMember, RawFile, Source
 from harness.data.steps import Step
 
+# The columns in the order of UCI's files, which have no header; those that are numbers; and where the files are.
 COLUMNS = [
     "age",
     "workclass",
@@ -66,7 +67,7 @@ class Adult(TableDataset):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Either UCI's two text files or the one Parquet file; rows are put in one fixed order."""
+        """The canonical table of either UCI's two text files or the one Parquet file, its rows in one fixed order."""
         if PARQUET.name in files:
             table = pd.read_parquet(files[PARQUET.name])
             table = table.rename(columns={"educational-num": "education-num", "gender": "sex"})[COLUMNS]
@@ -76,7 +77,7 @@ class Adult(TableDataset):
                 for name in ("adult.data", "adult.test")
             ]
             table = pd.concat(parts, ignore_index=True)
-            table["income"] = table["income"].str.rstrip(".")
+            table["income"] = table["income"].str.rstrip(".")  # labels of adult.test end with a full stop
         for column in COLUMNS:
             if column in NUMBERS:
                 table[column] = table[column].astype("int64")

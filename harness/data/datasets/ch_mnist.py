@@ -1,4 +1,4 @@
-"""CH-MNIST: tiles of colorectal tissue in grey, from what is published; textures where they cannot be had."""
+"""CH-MNIST, tiles of colorectal tissue in grey, from what is published; textures where they cannot be had."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ from harness.hashing import generator
 
 SIDE, CLASSES, EACH, TILE = 64, 8, 625, 150
 """Pixels of a side, tissues, images of each, and pixels of a side of a published tile."""
+# The largest size that is read.
 MOST_BYTES = 1_000_000
 """Of an unpacked tile; a published one has 67,500 bytes of pixels."""
+# The published archive: its name, where it is, and what it is recognised by.
 TILES = "Kather_texture_2016_image_tiles_5000.zip"
 ADDRESS = "https://zenodo.org/record/53169/files/"
 PUBLISHED = PublishedHash("MD5", "0ddbebfc56344752028fda72602aaade")
 
 
 def read_tiles(path: Path) -> tuple[Array, Array]:
-    """Classes (n,) and pixels (n, 64, 64) of the published archive: colour tiles, made grey (ITU-R 601) and smaller.
+    """The classes (n,) and pixels (n, 64, 64) of the published archive, whose colour tiles are made grey and smaller.
+
+    Grey is by ITU-R 601.
 
     Raises HarnessError for an archive that is damaged or of another form.
     """
@@ -38,6 +42,7 @@ def read_tiles(path: Path) -> tuple[Array, Array]:
     labels, pixels = [], []
     try:
         with zipfile.ZipFile(path) as archive:
+            # Sorted, so that the table does not depend on the order in which somebody packed the files.
             for member in sorted(archive.infolist(), key=lambda entry: entry.filename):
                 where = PurePosixPath(member.filename)
                 if member.is_dir() or is_of_system(member.filename) or where.suffix.lower() != ".tif":
@@ -78,7 +83,7 @@ class ChMnist(Images):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Read the tiles. Raises HarnessError for an archive of another form, or cut short."""
+        """The canonical table of the tiles. Raises HarnessError for an archive of another form, or cut short."""
         labels, pixels = read_tiles(files[TILES])
         counts = np.bincount(labels, minlength=CLASSES)
         if (counts != cls.each).any():
@@ -88,16 +93,19 @@ class ChMnist(Images):
         return image_table(labels, pixels[..., None])
 
 
+# The textures of the substitute, and below how images of one class differ.
 TEXTURES = ((3, 3, 90), (9, 9, 110), (5, 13, 130), (13, 5, 130), (3, 9, 150), (9, 3, 150), (15, 15, 120), (2, 2, 200))
 """Of each class: height and width of the box that noise is averaged over, and mean brightness."""
 JITTER, SHADES, GAIN = 4, 45, 40
 """Of each image: pixels by which its box may differ, shades by which its brightness may, and its contrast. The first
 is such that mean, spread and mean gradients of an image tell its class as often as the paper's network does (0.76)."""
+# The seed of the textures.
 SEED = 64
 
 
 def texture(rng: np.random.Generator, kind: int) -> Array:
     """One image (64, 64) uint8 of a class: noise averaged over boxes, in whole numbers, so the same everywhere."""
+    # Sums over boxes are differences of running sums, whatever the size of the box.
     height, width, shade = TEXTURES[kind]
     height, width = (max(1, size + int(rng.integers(-JITTER, JITTER + 1))) for size in (height, width))
     shade += int(rng.integers(-SHADES, SHADES + 1))
@@ -121,7 +129,7 @@ class ChMnistSubstitute(ChMnist):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Draw the images; there is nothing to read."""
+        """The canonical table of drawn images; there is nothing to read."""
         labels = np.arange(CLASSES * cls.each) % CLASSES
         rng = generator(SEED, "ch-mnist-substitute")
         return image_table(labels, np.stack([texture(rng, int(kind)) for kind in labels])[..., None])

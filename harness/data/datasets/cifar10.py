@@ -14,6 +14,7 @@ from harness.data.images import ScatteredImages, sorted_images
 from harness.data.sources import RawFile, Source, read_members
 
 SIDE, CHANNELS = 32, 3
+# The bytes of an image without its class, the files of the archive that hold images, and where it is published.
 PIXEL_BYTES = SIDE * SIDE * CHANNELS
 PARTS = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
 ADDRESS = "https://www.cs.toronto.edu/~kriz/"
@@ -23,8 +24,9 @@ AS_PUBLISHED = Source(
 
 
 def read_images(path: Path, parts: Collection[str], before: int) -> pd.DataFrame:
-    """The canonical table of an archive whose files hold images: `before` bytes, of which the last is the class, then a
-    red, a green and a blue plane.
+    """The canonical table of an archive whose files hold images.
+
+    An image is `before` bytes, of which the last is the class, then a red, a green and a blue plane.
 
     Raises HarnessError for an archive that cannot be read. One that is cut short or has other records gives a table of
     another hash than the published one's.
@@ -48,6 +50,6 @@ class Cifar10(ScatteredImages):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Read the archive (see `read_images`)."""
+        """The canonical table of the archive. Raises HarnessError as `read_images` does."""
         (path,) = files.values()
         return read_images(path, PARTS, 1)

@@ -31,6 +31,9 @@ class Cifar100(Images):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Read the archive (see `read_images`): an image begins with its group and its class."""
+        """The canonical table of the archive, where an image begins with its group and its class.
+
+        Raises HarnessError as `read_images` does.
+        """
         (path,) = files.values()
         return read_images(path, ("train.bin", "test.bin"), 2)

@@ -13,6 +13,7 @@ from harness.data.sources import PackageMember, RawFile, Source
 from harness.data.steps import Step
 from harness.errors import DatasetError
 
+# The columns that are kept, by what they are, and the file with its SHA-256.
 CATEGORIES = ("c_charge_degree", "race", "age_cat", "sex", "c_charge_desc")
 NUMBERS = (
     "age",
@@ -70,7 +71,7 @@ class Compas(TableDataset):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Keep the rows that ProPublica's notebook keeps, in the file's order."""
+        """The canonical table of the rows that ProPublica's notebook keeps, in the file's order."""
         raw = pd.read_csv(files[RAW])
         days = raw["days_b_screening_arrest"]
         # Their notebook: arrested within 30 days of screening, a known recidivism flag, no ordinary

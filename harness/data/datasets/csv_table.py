@@ -24,12 +24,13 @@ from harness.data.quoting import quote_names, quote_value
 from harness.data.steps import Step
 from harness.errors import DatasetError
 
+# The different values that a column may have unless a spec says otherwise.
 MOST_LEVELS = 100
 
 
 @dataclass(frozen=True)
 class OwnTable:
-    """A file as a table."""
+    """A user's file as a table, with what was done to it and where its rows stand."""
 
     frame: pd.DataFrame
     steps: tuple[Step, ...]
@@ -108,7 +109,7 @@ class CsvTable(TableDataset):
         raise DatasetError("dataset csv is read from its path and needs no parsing of sources")
 
     def read(self, root: Path) -> OwnTable:
-        """The table as the spec describes it. Raises DatasetError naming the file, and the row and column."""
+        """The table as the spec describes it. Raises DatasetError, naming the file, and the row and column."""
         cells = read_cells(root / self.path, self.path, self.separator, self.encoding)
         ignored = {normalize_text(name) for name in self.ignore}
         self._check_names(cells, ignored)
@@ -134,7 +135,10 @@ class CsvTable(TableDataset):
         return OwnTable(frame, tuple(steps), lines)
 
     def date_columns(self, root: Path) -> tuple[str, ...]:
-        """Columns of text all of whose cells are dates, in the order of the file: those that `dates` could name."""
+        """The columns of text all of whose cells are dates, in the order of the file: those that `dates` could name.
+
+        Raises DatasetError for a file that cannot be read.
+        """
         cells = read_cells(root / self.path, self.path, self.separator, self.encoding)
         known = {normalize_text(name) for name in (self.label, *self.categorical, *self.ignore)}
         columns = zip(cells.names, cells.columns, strict=True)
@@ -145,9 +149,11 @@ class CsvTable(TableDataset):
         )
 
     def _place(self, lines: Array, row: int) -> str:
+        """The file and the line of a row."""
         return f"{self.path}:{lines[row]}"
 
     def _check_names(self, cells: Cells, ignored: set[str]) -> None:
+        """Raise DatasetError for a named column that is not there, one without a name, or several of one name."""
         wanted = {"label": (self.label,), "categorical": self.categorical, "dates": self.dates}
         wanted |= {"ignore": self.ignore}
         for field, columns in wanted.items():
@@ -174,6 +180,7 @@ class CsvTable(TableDataset):
                 raise DatasetError(f"{self.path}: columns {where} are all called {quote_value(name)}; name them apart")
 
     def _label(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
+        """The label's values and the steps to them. Raises DatasetError where one is missing, or all are the same."""
         column.check_levels(self.max_levels, self.path, label=True)
         values, steps = self._type_column(column, schema)
         if (lacking := pd.isna(values)).any():
@@ -196,7 +203,7 @@ class CsvTable(TableDataset):
         return values, steps + [Step("rare class", column.name, 1, str(c)) for c in classes[counts == 1]]
 
     def _type_column(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
-        """Numbers, truth values or text."""
+        """The values of a column as numbers, truth values or text, and the steps to them."""
         if column.name not in schema.categorical:
             if column.are_numbers():
                 return column.numbers()
@@ -205,6 +212,7 @@ class CsvTable(TableDataset):
         return column.text()
 
     def _feature(self, column: Column, schema: Schema) -> tuple[Array, list[Step]]:
+        """A feature's values and the steps to them. Raises DatasetError for cells of which nobody can tell the sort."""
         if column.name in {normalize_text(name) for name in self.dates}:
             return column.dates()
         if column.name not in schema.categorical and not column.are_booleans():

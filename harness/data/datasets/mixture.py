@@ -38,7 +38,7 @@ class Mixture(GeneratorDataset):
         return self.m
 
     def sample(self, component: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-        """See the base class; `component` counts from 0, as do the labels and the features."""
+        """One record for each entry of `component` (n,), as the base class has it; all numbers count from 0."""
         n = len(component)
         labels = rng.integers(self.m, size=n)
         scale = self.sigma if self.sigma_is == "standard-deviation" else self.sigma**0.5

@@ -22,14 +22,15 @@ PARTS = {"train": 60000, "t10k": 10000}
 
 
 def files_at(address: str) -> tuple[RawFile, ...]:
-    """The four files, images and then labels of each part."""
+    """The four files below an address: images and then labels of each part."""
     kinds = ("images-idx3-ubyte.gz", "labels-idx1-ubyte.gz")
     names = [f"{part}-{kind}" for part in PARTS for kind in kinds]
     return tuple(RawFile(name, address + name) for name in names)
 
 
 def read_idx(path: Path, shape: tuple[int, ...]) -> Array:
-    """The bytes of a gzipped IDX file. Raises HarnessError where it is damaged or of another shape."""
+    """The bytes of a gzipped IDX file as an array. Raises HarnessError where it is damaged or of another shape."""
+    # The header is four bytes, and four for the extent of each axis.
     try:
         with gzip.open(path) as stream:
             return np.frombuffer(stream.read(), np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
@@ -53,7 +54,7 @@ class Mnist(ScatteredImages):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Read the four files. Raises HarnessError for one that is damaged or of another shape."""
+        """The canonical table of the four files. Raises HarnessError for one that is damaged or of another shape."""
         labels, pixels = [], []
         for part, count in cls.parts.items():
             pixels.append(read_idx(files[f"{part}-images-idx3-ubyte.gz"], (count, *cls.shape[:2])))

@@ -23,6 +23,7 @@ from harness.data.dataset import DATASETS, Schema, TableDataset
 from harness.data.sources import PublishedHash, RawFile, Source, read_members
 from harness.errors import DatasetError
 
+# The name of the label's column, and where the archives are published.
 LABEL = "class"
 ADDRESS = "https://raw.githubusercontent.com/privacytrustlab/datasets/master/"
 
@@ -34,13 +35,13 @@ NO_NUMBER = 255
 
 
 def archive_sources(file: str, git_blob: str) -> tuple[Source, ...]:
-    """The one place that an archive is published at, and the id of its bytes in git, which holds it."""
+    """The one source of an archive: where it is published, and the id of its bytes in git, which holds it."""
     published = PublishedHash("git blob id", git_blob)
     return (Source("Privacy and Trust Lab", (RawFile(file, ADDRESS + file, published=published),)),)
 
 
 def read_cells(data: bytes, where: str) -> Array:
-    """Cells (rows, columns) uint8 of a CSV without a header; NO_NUMBER for what is no whole number below it.
+    """The cells (rows, columns) uint8 of a CSV without a header; NO_NUMBER for what is no whole number below it.
 
     Raises DatasetError for text that is no table.
     """
@@ -64,7 +65,7 @@ def cell_text(data: bytes, row: int, column: int) -> str:
 
 
 class LabelledBits(TableDataset):
-    """Records of binary features, of one class each."""
+    """Base of the tables of binary features whose records are of one class each."""
 
     most_frequent: int | None = Field(default=None, ge=1)
     """Keep only so many features, those that most records have (ties: the earlier one); default: all."""
@@ -79,13 +80,13 @@ class LabelledBits(TableDataset):
 
     @classmethod
     def digest(cls, frame: pd.DataFrame) -> str:
-        """SHA-256 of the cells, row by row, one byte each: the CSV form would take a minute for the larger ones."""
+        """The SHA-256 of the cells, row by row, one byte each: the CSV form would take a minute for the larger ones."""
         names = ",".join(frame.columns).encode()
         return hashlib.sha256(names + frame.to_numpy(np.uint8).tobytes()).hexdigest()
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Read the archive. Raises HarnessError for one that is damaged or not of the published form."""
+        """The canonical table of the archive. Raises HarnessError for one that is damaged or of another form."""
         ((name, path),) = files.items()
         if cls.separate is not None:
             contents = read_members(path, cls.separate)
@@ -107,6 +108,7 @@ class LabelledBits(TableDataset):
 
     @classmethod
     def _only_member(cls, path: Path) -> dict[str, bytes]:
+        """The one file of an archive, by its path. Raises DatasetError for an archive of none or several."""
         contents = read_members(path)
         if len(contents) != 1:
             raise DatasetError(f"{path.name}: holds {len(contents)} files, the published archive holds one")
@@ -114,7 +116,10 @@ class LabelledBits(TableDataset):
 
     @classmethod
     def _read_bits(cls, data: bytes, where: str, labels: int) -> Array:
-        """Cells (rows, labels + features) uint8 of a file that begins with so many columns of labels."""
+        """The cells (rows, labels + features) uint8 of a file that begins with so many columns of labels.
+
+        Raises DatasetError for one of another shape, or with a feature that is not binary.
+        """
         cells = read_cells(data, where)
         cls._check_shape(cells, where, labels + cls.features, "label and features" if labels else "features alone")
         wrong = cells[:, labels:] > 1
@@ -130,6 +135,7 @@ class LabelledBits(TableDataset):
 
     @classmethod
     def _check_shape(cls, cells: Array, where: str, columns: int, which: str) -> None:
+        """Raise DatasetError for cells of another shape than the published table's."""
         if cells.shape[1] != columns:
             raise DatasetError(f"{where}: {cells.shape[1]} columns, {columns} are right ({which})")
         if len(cells) != cls.rows:

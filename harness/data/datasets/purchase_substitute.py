@@ -1,4 +1,4 @@
-"""Where Purchase-100 cannot be had: shoppers drawn from a stated distribution.
+"""The substitute for Purchase-100, where that cannot be had: shoppers drawn from a stated distribution.
 
 Item j is bought by a shopper of class c with probability 1 / (1 + exp(-(popularity_j + spread * taste_cj))), all
 bought independently; popularity_j ~ N(-0.7, 1), taste_cj ~ N(0, 1). The spread was set so that models on 10,000
@@ -20,6 +20,7 @@ from harness.data.datasets.privacytrustlab import LABEL, LabelledBits
 from harness.data.sources import Source
 from harness.hashing import generator
 
+# The parameters of the distribution, and the seed of the table.
 POPULARITY, SPREAD = -0.7, 0.82
 SEED = 100
 
@@ -39,7 +40,7 @@ class PurchaseSubstitute(LabelledBits):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Draw the table; there is nothing to read."""
+        """The canonical table, drawn; there is nothing to read."""
         rng = generator(SEED, "purchase100-substitute")
         popularity = rng.normal(POPULARITY, 1.0, cls.features)
         taste = rng.normal(0.0, 1.0, (cls.classes, cls.features))

@@ -1,4 +1,4 @@
-"""Where Texas-100 cannot be had: hospital stays drawn from a stated distribution.
+"""The substitute for Texas-100, where that cannot be had: hospital stays drawn from a stated distribution.
 
 Each of the 100 procedures has as many stays as in the published labels, 236 to 3,046. A stay is of the kind of its
 procedure, or, for a share of stays, of the kind of any stay's procedure, drawn at random; feature j is set with
@@ -24,6 +24,7 @@ from harness.data.datasets.privacytrustlab import LABEL, LabelledBits
 from harness.data.sources import Source
 from harness.hashing import generator
 
+# The parameters of the distribution: mean and spread of a feature's frequency, and how far classes differ.
 FREQUENCY, VARIETY, SPREAD = -6.5, 2.0, 1.0
 UNLIKE = 0.24
 """Share of stays whose kind is drawn at random."""
@@ -37,13 +38,17 @@ SIZES = (
 )
 # fmt: on
 """Stays of each procedure, 1 to 100, in the published labels (`texas/100/labels` of privacytrustlab's archive)."""
+# The seed of the table.
 SEED = 6169
 LEVELS = 2**32
 """Chances are rounded to so many levels: draws of 32 bits, half the time and memory of doubles."""
 
 
 def chances(rng: np.random.Generator, classes: int, features: int, spread: float) -> Array:
-    """(classes, features) uint32: of LEVELS equally likely draws, how many set a feature for a stay of a class."""
+    """The number of draws, of LEVELS equally likely ones, that set a feature for a stay of a class.
+
+    The numbers are (classes, features) uint32.
+    """
     frequency = rng.normal(FREQUENCY, VARIETY, features)
     tendency = rng.normal(0.0, 1.0, (classes, features))
     counts: Array = (
@@ -67,7 +72,7 @@ class TexasSubstitute(LabelledBits):
 
     @classmethod
     def parse(cls, files: Mapping[str, Path]) -> pd.DataFrame:
-        """Draw the table; there is nothing to read."""
+        """The canonical table, drawn; there is nothing to read."""
         rng = generator(SEED, "texas100-substitute")
         limits = chances(rng, cls.classes, cls.features, SPREAD)
         procedures = rng.permutation(np.repeat(np.arange(cls.classes), SIZES))[: cls.rows]

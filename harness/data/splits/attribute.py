@@ -1,4 +1,4 @@
-"""Members share a value of one attribute (humphries2020, Section 4.2: high-school graduates)."""
+"""The split whose members share a value of one attribute (humphries2020, Section 4.2: high-school graduates)."""
 
 from __future__ import annotations
 

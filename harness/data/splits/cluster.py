@@ -1,4 +1,4 @@
-"""Members are one cluster of the whole table, whatever their classes."""
+"""The split whose members are one cluster of the whole table, whatever their classes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from harness.data.encoding import Encoded
 from harness.data.split import SPLITS, Owners, Sizes, TableSource, TableSplit
 from harness.errors import SplitError
 
+# The seed.
 SEED = 0
 """Of k-means: the clusters are those of the table, the same in every repeat."""
 
@@ -52,7 +53,7 @@ class Cluster(TableSplit):
 
 
 def clusters_by_size(features: Array, clusters: int, n_init: int) -> Array:
-    """Which cluster each record of features (n, d) is in, (n,) int, the largest cluster being 0.
+    """The cluster that each record of features (n, d) is in, (n,) int, the largest cluster being 0.
 
     Raises SplitError where there are fewer records than clusters.
     """

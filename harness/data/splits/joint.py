@@ -1,4 +1,4 @@
-"""Dependent training records: one draw from a joint distribution (humphries2020, Algorithm 3)."""
+"""The split of dependent training records, one draw from a joint distribution (humphries2020, Algorithm 3)."""
 
 from __future__ import annotations
 
@@ -51,4 +51,5 @@ class Joint(Split):
 
 
 def _draw_component(source: GeneratorDataset, component: int, n: int, rng: np.random.Generator) -> Records:
+    """Draw `n` records of one sub-population."""
     return Records(*source.sample(np.full(n, component), rng))

@@ -1,4 +1,4 @@
-"""Members of each class are one of its two clusters (humphries2020, Section 4.3)."""
+"""The split in which the members of each class are one of its two clusters (humphries2020, Section 4.3)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ The last two are 0 and 1 where they are too many to count as outcomes of which e
 def _draw_from_list(counts: Array, low: int, high: int, rng: np.random.Generator) -> Drawn | None:
     """One of the assignments whose owner set has from `low` to `high` records, each as likely; None: there is none.
 
-    `counts`: records of each class in either cluster, (n_classes, 2).
+    `counts` are the records of each class in either cluster, (n_classes, 2).
     """
     classes = np.arange(len(counts))
     allowed = []
@@ -99,7 +99,7 @@ def _draw_from_list(counts: Array, low: int, high: int, rng: np.random.Generator
 
 
 def _draw_by_counting(counts: Array, low: int, high: int, rng: np.random.Generator) -> Drawn | None:
-    """The same without listing 2^classes assignments.
+    """One of the assignments that `_draw_from_list` draws from, each as likely, without listing 2^classes of them.
 
     `ways[c][s]` is the number (up to scale) of ways in which the classes from c on give s owner records; the clusters
     are then drawn class by class, each in proportion to the ways that are left.

@@ -1,4 +1,4 @@
-"""Members lie in a range of one numeric column: an age group, a span of years."""
+"""The split whose members lie in a range of one numeric column: an age group, a span of years."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Four equal parts: the target's training and test records, and a shadow model's (rahimian2021 Section 5.2)."""
+"""The split into four equal parts: the training and test records of a target, and of a shadow model.
+
+rahimian2021 Section 5.2 has it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ class Quarters(TableSplit):
         return Owners(mask)
 
     def draw(self, source: Source, sizes: Sizes, rng: np.random.Generator) -> Draw:
-        """Members from one half of the table, the two parts of the shadow model from what is left of the other."""
+        """Draw members from one half of the table, the two parts of the shadow model from what is left of the other.
+
+        Raises SplitError where a part has too few records.
+        """
         drawn = super().draw(source, sizes.model_copy(update={"test": 0}), rng)
         indices = {**drawn.indices, "test": drawn.indices["nonmembers"]}
         facts = {**drawn.facts, "test": sizes.nonmembers}

@@ -1,4 +1,4 @@
-"""The independent and identically distributed baseline: members and non-members from one population."""
+"""The split of independent records, the baseline: members and non-members are from one population."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Random(TableSplit):
         return self.drop
 
     def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
-        """The owner set takes its share of the rows, so that neither set runs short."""
+        """The owner set, a share of the rows that is chosen so that neither set runs short."""
         n, need = len(encoded.labels), sizes.members + sizes.test
         share = need / (need + sizes.nonmembers)
         mask = np.zeros(n, dtype=bool)
@@ -46,4 +46,5 @@ class Random(TableSplit):
 
 
 def _draw_independent(source: GeneratorDataset, n: int, rng: np.random.Generator) -> Records:
+    """Draw `n` records, each of a sub-population of its own."""
     return Records(*source.sample(rng.integers(source.n_components, size=n), rng))

@@ -1,4 +1,4 @@
-"""Membership by coin: each candidate record is a member with one probability (thudi2022 Section 3, Figures 4-9)."""
+"""The split by coin: each candidate record is a member with one probability (thudi2022 Section 3, Figures 4-9)."""
 
 from __future__ import annotations
 

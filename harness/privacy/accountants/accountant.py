@@ -1,4 +1,4 @@
-"""What an accountant says: the noise for an epsilon, the epsilon of a noise, and what that is proved for."""
+"""The base of accountants, which say the noise for an epsilon, the epsilon of a noise, and what that is proved for."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from harness.privacy.sampled_gaussian import Sides
 
 SMALLEST, LARGEST = 1e-12, 1e15
 """Noise multipliers between which one is searched for."""
+# The relative error to which a noise multiplier is searched for.
 RELATIVE_TOLERANCE = 1e-9
 MOST_COUNTED = 10**18
 """Records, or steps: what is counted in 64 bits."""
@@ -24,7 +25,14 @@ MOST_COUNTED = 10**18
 
 @dataclass(frozen=True)
 class Run:
-    """What is accounted for: DP-SGD over `epochs` passes of `n` records in batches of `batch_size`, at `delta`."""
+    """A run of DP-SGD that is accounted for: `epochs` passes of `n` records in batches of `batch_size`, at `delta`.
+
+    Raises HarnessError where there is no whole step, there are too many, or delta is not between 0 and 1.
+
+    >>> run = Run(n=1000, batch_size=100, epochs=5, delta=1e-5)
+    >>> run.steps, run.rate
+    (50, 0.1)
+    """
 
     n: int
     batch_size: int
@@ -44,12 +52,12 @@ class Run:
 
     @property
     def steps(self) -> int:
-        """Whole batches in all epochs."""
+        """The number of whole batches in all epochs."""
         return self.epochs * (self.n // self.batch_size)
 
     @property
     def rate(self) -> float:
-        """Share of the records in a batch."""
+        """The share of the records that is in a batch."""
         return self.batch_size / self.n
 
 
@@ -71,19 +79,22 @@ class Accountant(ABC):
 
     @abstractmethod
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
-        """Epsilon that it accounts for, at `run.delta`; noise above 0. Raises HarnessError where it cannot say."""
+        """The epsilon that the accountant certifies at `run.delta`, for noise above 0.
+
+        Raises HarnessError where it cannot say.
+        """
 
     def sides(self, noise_multiplier: float, run: Run) -> Sides:
-        """The same from below and from above, where both are known; else twice the same."""
+        """The epsilon from below and from above where both are known; else twice what `epsilon` gives."""
         epsilon = self.epsilon(noise_multiplier, run)
         return Sides(epsilon, epsilon)
 
     def remark(self, epsilon: float, run: Run) -> str:
-        """What a reader of its noise for this epsilon has to know besides; empty for nothing."""
+        """The sentence that a reader of the noise for this epsilon has to know besides; empty where there is none."""
         return ""
 
     def noise_multiplier(self, epsilon: float, run: Run) -> float:
-        """Least noise multiplier for epsilon (0 for infinity). Raises HarnessError where it finds none."""
+        """The least noise multiplier for an epsilon (0 for infinity). Raises HarnessError where there is none."""
         if not epsilon > 0:
             raise PrivacyError(f"privacy: epsilon is {epsilon:g}, it has to be above 0")
         if math.isinf(epsilon):
@@ -91,7 +102,10 @@ class Accountant(ABC):
         return self._solve(epsilon, run)
 
     def calibrate(self, epsilon: float, run: Run, adjacency: Adjacency, sampling: Sampling) -> float:
-        """The same for a neighbouring relation (replace-one by group privacy) and a sampling that it is stated for."""
+        """The least noise multiplier for an epsilon under a neighbouring relation (replace-one by group privacy).
+
+        Raises HarnessError for a sampling that the accountant is not stated for, and where it finds no noise.
+        """
         if sampling not in self.samplings:
             known = " or ".join(self.samplings)
             raise PrivacyError(f"privacy: the {self.name} accountant is stated for {known} batches, not {sampling}")
@@ -100,14 +114,17 @@ class Accountant(ABC):
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The code that decides the noise of an experiment (`calibrate`)."""
+        """The modules whose code decides the noise of an experiment (`calibrate`)."""
         return ("harness.privacy.accounting", Accountant.__module__, type(self).__module__, "harness.formulas.gaussian")
 
     def _solve(self, epsilon: float, run: Run) -> float:
         return self._search(epsilon, run, self.epsilon, RELATIVE_TOLERANCE)
 
     def _search(self, epsilon: float, run: Run, spent: Callable[[float, Run], float], tolerance: float) -> float:
-        """The noise of which so much epsilon is spent, which falls as noise rises, to a relative tolerance."""
+        """The noise at which `spent` gives this epsilon, to a relative tolerance. Epsilon falls as noise rises.
+
+        Raises HarnessError where the noise is not between `SMALLEST` and `LARGEST`.
+        """
 
         def log_excess(log_noise: float) -> float:
             try:
@@ -126,18 +143,22 @@ class Accountant(ABC):
                 )
             excess = log_excess(here)
             sides[excess > 0] = here
-            # epsilon falls at least about as fast as noise rises
+            # Epsilon falls at least about as fast as noise rises, so the excess is about as far as the noise is.
             stride *= 2
             here += math.copysign(min(abs(excess) + 0.1, stride), excess)
         low, high = sides[True], sides[False]
         return math.exp(float(scipy.optimize.brentq(log_excess, low, high, xtol=tolerance)))
 
 
+# The registered accountants by the name that a spec writes.
 ACCOUNTANTS: dict[str, Accountant] = {}
 
 
 def register(cls: type[Accountant]) -> type[Accountant]:
-    """Class decorator: make an accountant available under its name. Raises ValueError for a name that is held."""
+    """The class decorator that makes an accountant available under its name.
+
+    Raises ValueError where the name is held already.
+    """
     if cls.name in ACCOUNTANTS:
         raise ValueError(f"accountant {cls.name!r} is registered twice")
     ACCOUNTANTS[cls.name] = cls()

@@ -25,7 +25,7 @@ class Gaussian(Accountant):
     source = "Balle and Wang 2018, Theorem 8; E compositions are one of mu = sqrt(E) / sigma"
 
     def sides(self, noise_multiplier: float, run: Run) -> Sides:
-        """From below what no accounting can go under (Chua et al. 2024), from above what this one certifies."""
+        """The epsilon that no accounting can go under (Chua et al. 2024), and the one that this one certifies."""
         batches, share = batches_of_epoch(run.n, run.batch_size)
         low = least_shuffled_epsilon(noise_multiplier, batches, run.epochs, run.delta, share=share)
         return Sides(low, self.epsilon(noise_multiplier, run))
@@ -39,7 +39,7 @@ class Gaussian(Accountant):
 
 @register
 class Pld(Accountant):
-    """Privacy loss distributions of Poisson-sampled steps, from both sides; says the upper one."""
+    """The epsilon of Poisson-sampled steps by privacy loss distributions, from both sides; the upper one counts."""
 
     name = "pld"
     title = "exact to 0.5%, Poisson batches"
@@ -61,7 +61,7 @@ class Pld(Accountant):
         try:
             sigma = self._search(epsilon, run, lambda noise, run: epsilon_above(_steps(noise, run), run.delta), 1e-6)
             for _ in range(ADJUSTMENTS):
-                # of the other direction too, and at the width at which both sides agree
+                # The search looked at one direction and the first width; this is both, where both sides agree.
                 spent = self.epsilon(sigma, run)
                 if spent <= epsilon:
                     return sigma
@@ -78,7 +78,10 @@ def _steps(noise_multiplier: float, run: Run) -> Steps:
 
 @register
 class Gdp(Accountant):
-    """The central limit of Poisson-sampled steps: mu = q sqrt(T (exp(1 / sigma^2) - 1)). It may understate epsilon."""
+    """The epsilon of Poisson-sampled steps by their central limit, mu = q sqrt(T (exp(1 / sigma^2) - 1)).
+
+    It may understate epsilon.
+    """
 
     name = "gdp"
     title = "Gaussian DP, central limit"
@@ -88,6 +91,7 @@ class Gdp(Accountant):
     approximate = True
 
     def epsilon(self, noise_multiplier: float, run: Run) -> float:
+        # By logarithms: the power of e may overflow where mu does not.
         exponent = noise_multiplier**-2
         log_mu = math.log(run.rate) + 0.5 * math.log(run.steps) + 0.5 * (exponent + math.log(-math.expm1(-exponent)))
         if log_mu > math.log(1e150):

@@ -13,6 +13,7 @@ from harness.errors import PrivacyError
 from harness.formulas.gaussian import noise_advanced, noise_naive, noise_zcdp
 from harness.privacy.accountants.accountant import Accountant, Run, register
 
+# The source of all three, as tables of accountants print it.
 RELEASED = "jayaraman2019, released code"
 
 
@@ -49,7 +50,7 @@ class Released(Accountant):
 
 @register
 class Naive(Released):
-    """epsilon / E and delta / E an epoch, each by the classical Gaussian mechanism."""
+    """Naive composition: each of E epochs spends epsilon / E and delta / E, by the classical Gaussian mechanism."""
 
     name = "naive"
     title = "naive composition"
@@ -58,7 +59,7 @@ class Naive(Released):
 
 @register
 class Advanced(Released):
-    """Advanced composition (Dwork, Rothblum and Vadhan 2010)."""
+    """Advanced composition over epochs (Dwork, Rothblum and Vadhan 2010)."""
 
     name = "advanced"
     title = "advanced composition"
@@ -67,7 +68,7 @@ class Advanced(Released):
 
 @register
 class Zcdp(Released):
-    """Zero-concentrated DP (Bun and Steinke 2016)."""
+    """Composition over epochs by zero-concentrated DP (Bun and Steinke 2016)."""
 
     name = "zcdp"
     title = "zCDP composition"

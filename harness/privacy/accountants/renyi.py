@@ -12,6 +12,7 @@ from harness.privacy.accounting import Sampling, noise_multiplier_for
 from harness.privacy.lattice import Step
 from harness.privacy.moments import best_order, log_moment
 
+# The largest number of steps.
 MOST_STEPS = 10**12
 """Of more that are sampled, the rounding of one step's moment decides."""
 VISIBLE = 5e-3
@@ -55,6 +56,7 @@ class Renyi(Accountant):
         return f"at order {shown}; over dp-accounting's listed orders, as an experiment has it, {listed:.6g}"
 
 
+# The orders at which `Renyi2019` looks.
 ORDERS_2019 = (1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0, 4.5, *map(float, range(5, 64)), 128.0, 256.0, 512.0)
 """Of Renyi divergences, as scripts of TensorFlow Privacy listed them in 2019."""
 
@@ -104,7 +106,7 @@ class Renyi2019(Accountant):
 
 
 def _check_number(run: Run) -> None:
-    """Raises HarnessError for more sampled steps than rounding allows."""
+    """Raise HarnessError for a run of more sampled steps than rounding allows."""
     if run.rate < 1 and run.steps > MOST_STEPS:
         raise PrivacyError(
             f"privacy: {run.steps:.6g} sampled steps are too many for Renyi composition, of which rounding would then "

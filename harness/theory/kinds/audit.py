@@ -1,4 +1,4 @@
-"""What audits of DP-SGD find: lower bounds on epsilon from canaries, against what is claimed."""
+"""Claims about what audits of DP-SGD find: lower bounds on epsilon from canaries, against what is claimed."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ else:
     AnyAuditor = AUDITORS.union()
 
 BY_CHANCE = 0.01
-"""Audits that are wrong more often than their level allows, with at most this chance, refute."""
+"""The chance below which it is no accident that audits are wrong more often than their level allows."""
 Sees = Literal["final", "all-steps", "spread-of-steps"]
+"""The parts of a training that an audit may see."""
 
 
 class Audited(Config):
-    """DP-SGD on a linear model, as `harness.auditing.planted` trains it, and what is claimed of it."""
+    """DP-SGD on a linear model, as `harness.auditing.planted` trains it, and the epsilon that is claimed of it."""
 
     epsilon: float = Field(gt=0)
     delta: float = Field(default=1e-5, gt=0, lt=1)
@@ -60,17 +61,17 @@ class Audit(TheoryClaimKind):
     packages: ClassVar[tuple[str, ...]] = PACKAGES
     of: Audited
     sees: Sees = "final"
-    """The final model; the gradients of all steps by their likelihood ratio; how much these vary."""
+    """An audit sees the final model; the gradients of all steps by their likelihood ratio; or how much these vary."""
     auditor: AnyAuditor
     relation: Literal["<=", ">", "below"]
     right: float | Literal["claimed", "final", "all-steps", "spread-of-steps"]
-    """A number or what is claimed; for `below`, what the other audits see."""
+    """The right side: a number or what is claimed; for `below`, what the other audits see."""
     runs: int = Field(default=400, ge=20, le=100_000)
-    """Trainings of one audit, half of them with the canary."""
+    """The number of trainings of one audit, half of them with the canary."""
     audits: int = Field(default=10, ge=1, le=1000)
     seed: int = Field(default=0, ge=0)
     level: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
-    """Of each audit."""
+    """The level of each audit's bound."""
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Audit:
@@ -95,14 +96,14 @@ class Audit(TheoryClaimKind):
         return listing([chain(self.relation, audit, level(self.right)), many])
 
     def definitions(self) -> dict[str, str]:
-        """What the names in the text stand for."""
+        """The meaning of each name in the claim's text."""
         from harness.auditing.planted import BUGS
 
         meanings = {self.auditor.plugin_name(): f"an auditor: {self.auditor.summary}"}
         return meanings if self.of.bug == "none" else {**meanings, self.of.bug: f"a planted bug: {BUGS[self.of.bug]}"}
 
     def judge(self) -> TheoryResult:
-        """Train, audit, count."""
+        """The result of training, auditing and counting the audits that find more, or less, than is said."""
         pairs = [self._bounds(i) for i in range(self.audits)]
         how = f"{self.audits} audits of {self.runs} trainings, each at {self.level:.0%}"
         if self.relation == "below":
@@ -128,13 +129,14 @@ class Audit(TheoryClaimKind):
         return TheoryResult("reproduced" if exposed else "inconclusive", reason, middle - right, None, how, "simulated")
 
     def _by_sign(self, less: int, more: int) -> Literal["reproduced", "violated", "inconclusive"]:
+        """The outcome of a sign test in either direction."""
         for count, outcome in ((less, "reproduced"), (more, "violated")):
             if float(scipy.stats.binom.sf(count - 1, self.audits, 0.5)) <= BY_CHANCE:
                 return outcome  # type: ignore[return-value]
         return "inconclusive"
 
     def _bounds(self, number: int) -> tuple[float, float]:
-        """Of the audit with this number: what it finds, and what one that sees what `right` names finds."""
+        """The bound that the audit with this number finds, and the one of an audit that sees what `right` names."""
         from harness.auditing.engines import Question
         from harness.auditing.planted import likelihood_of_steps, planted_training, spread_of_steps
 

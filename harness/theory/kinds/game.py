@@ -1,4 +1,4 @@
-"""What a simulated game shows, against a term."""
+"""Claims about what a simulated game shows, against a term."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from harness.theory.term import Term, definitions
 
 @CLAIM_KINDS.register
 class Game(TheoryClaimKind):
-    """What a simulated game shows, against a term; exact (Clopper-Pearson) intervals of the rates."""
+    """A simulated game shows a number that is compared with a term, by exact (Clopper-Pearson) intervals of rates."""
 
     kind: Literal["game"] = "game"
     packages: ClassVar[tuple[str, ...]] = PACKAGES
     game: str
-    """A registered game."""
+    """The name of a registered game."""
     given: dict[str, float] = {}
-    """Its parameters."""
+    """The parameters of the game, all of them."""
     measure: Literal["advantage", "ppv", "npv", "accuracy", "tpr", "fpr", "epsilon"]
-    """`epsilon` is the largest that the rates allow to claim, ln((TPR - delta) / FPR)."""
+    """The number that is compared; `epsilon` is the largest that the rates allow to claim, ln((TPR - delta) / FPR)."""
     delta: float = Field(default=0.0, ge=0, le=1)
     """The delta of the measure `epsilon`."""
     relation: Literal["<=", "=", ">="]
     right: Term
     tolerance: float = Field(gt=0)
-    """Slack; for `=` it makes the test one of equivalence."""
+    """The slack; for `=` it makes the test one of equivalence."""
     trials: int = Field(default=1_000_000, ge=100, le=100_000_000)
     seed: int = Field(default=0, ge=0)
     level: Annotated[float, Field(gt=0.5, lt=1)] = 0.99
-    """Coverage of the interval."""
+    """The coverage of the interval."""
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Game:
@@ -61,11 +61,14 @@ class Game(TheoryClaimKind):
         return phrase(chain(self.relation, game, self.right.tree()), aside("within", numeral(self.tolerance)))
 
     def definitions(self) -> dict[str, str]:
-        """What the names in the text stand for."""
+        """The meaning of each name in the claim's text."""
         return {self.game: f"a game: {SIMULATIONS[self.game].summary}", **definitions(self.right)}
 
     def judge(self) -> TheoryResult:
-        """Play, count, compare the interval with the term."""
+        """The result of playing, counting, and comparing the interval with the term.
+
+        Raises HarnessError where the game cannot be played with its parameters.
+        """
         rng = generator(self.seed, "game", self.game, sorted(self.given.items()))
         try:
             with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""An inequality over a domain: proved, refuted, or checked on a grid."""
+"""Claims that an inequality holds over a domain: proved, refuted, or checked on a grid."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from harness.theory.program import Formula
 
 Relation = Literal["<", "<=", "=", ">=", ">"]
+"""The relations that a claim may state."""
 TOLERANCE = 1e-9
-"""Differences up to this are rounding where a side is a floating-point computation."""
+"""The largest difference that counts as rounding where a side is a floating-point computation."""
 
 
 @CLAIM_KINDS.register
 class Inequality(TheoryClaimKind):
-    """left RELATION right for every point of a domain.
+    """The inequality left RELATION right holds at every point of a domain.
 
     Where both sides are formulas it is proved or refuted over the whole domain, in ball arithmetic; where one is
     computed (a linear program, an enumeration), it is checked on a grid. A refutation is final in either case.
@@ -41,9 +42,9 @@ class Inequality(TheoryClaimKind):
     relation: Relation
     right: Term
     over: Domain = {}
-    """Domain of each variable."""
+    """The domain of each variable."""
     tolerance: float = Field(default=TOLERANCE, ge=0)
-    """Slack: `<=` allows so much excess, `=` so much difference."""
+    """The slack: `<=` allows so much excess, `=` so much difference."""
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Inequality:
@@ -60,11 +61,14 @@ class Inequality(TheoryClaimKind):
         return phrase(chain(self.relation, self.left.tree(), right), within, domain_part(self.over))
 
     def definitions(self) -> dict[str, str]:
-        """What the names in the text stand for."""
+        """The meaning of each name in the claim's text."""
         return {**definitions(self.left), **definitions(self.right)}
 
     def judge(self) -> TheoryResult:
-        """Prove, refute or give up."""
+        """The result of a proof, a refutation, or a search that was given up.
+
+        Raises HarnessError where a computed side has no value at a grid point.
+        """
         parts = {
             "<": [(1, True)],
             "<=": [(1, False)],
@@ -80,10 +84,14 @@ class Inequality(TheoryClaimKind):
         return min(sides, key=lambda f: (order.index(f.outcome), f.worst))
 
     def has_point(self, at: Mapping[str, float]) -> bool:
+        """Whether a point gives every variable, and no other, a value in its domain."""
         return at.keys() == self.over.keys() and all(at[name] in domain for name, domain in self.over.items())
 
     def refute_at(self, at: Mapping[str, float], result: TheoryResult) -> TheoryResult:
-        """As declared; sides that differ by rounding refute nothing."""
+        """The result with the declared point as its counterexample, if it refutes; else as it was.
+
+        Sides that differ by no more than the tolerance there refute nothing.
+        """
         if result.outcome != "violated" or not self.has_point(at):
             return result
         left, right = number(self.left, at), number(self.right, at)
@@ -96,10 +104,11 @@ class Inequality(TheoryClaimKind):
         return replace(result, why=why, worst=worst, counterexample={**at, "left": left, "right": right})
 
     def _is_of_numbers_alone(self) -> bool:
-        """Whether it compares printed numbers, with no formula and no variable: that is counted, and no proof."""
+        """Whether it compares printed numbers, with no formula and no variable: that is arithmetic, and no proof."""
         return not self.over and not self.definitions()
 
     def _is_identity(self) -> bool:
+        """Whether both sides are the same rational function: no box ever shows that they are equal."""
         from harness.theory.identity import are_identical
 
         if not (self._is_exact() and self.over):
@@ -113,7 +122,7 @@ class Inequality(TheoryClaimKind):
         return 0.0 if strict else self.tolerance
 
     def _difference(self, at: Mapping[str, Any], sign: int = 1) -> Any:
-        """How far the right side is above the left one (`sign` 1), or below it (-1)."""
+        """The distance by which the right side is above the left one (`sign` 1), or below it (-1)."""
         left, right = self.left.evaluate(at), self.right.evaluate(at)
         return right - left if sign > 0 else left - right
 
@@ -123,7 +132,8 @@ class Inequality(TheoryClaimKind):
         ]
 
     def _scan_sides(self, parts: Sequence[tuple[int, bool]]) -> list[TheoryResult]:
-        """Both sides are computed once at each point, also where each has to be at most the other."""
+        """The results of both sides on a grid, each computed once at a point, also where either has to be at most the
+        other."""
         names = list(self.over)
         points = [dict(zip(names, v, strict=True)) for v in product(*(d.grid() for d in self.over.values()))]
         above = [compute_at(self._difference, at) for at in points]
@@ -131,7 +141,7 @@ class Inequality(TheoryClaimKind):
         return [self._scan(points, above if sign > 0 else below, self._slack(strict), strict) for sign, strict in parts]
 
     def _reason(self, how: Found, at: Mapping[str, float], **more: object) -> Reason:
-        """With both sides at a point; without, where they are infinitely far apart wherever one looks."""
+        """The reason with both sides at a point; without them where no point is known."""
         known = not set(self.over) - set(at)
         return Reason(
             found=how,
@@ -144,6 +154,7 @@ class Inequality(TheoryClaimKind):
         )
 
     def _prove(self, margin: Formula, slack: float, strict: bool) -> TheoryResult:
+        """The worst result of proofs over the intervals, one for each combination of the listed values."""
         from harness.theory.program import Encloser
         from harness.theory.prove import prove
 
@@ -175,6 +186,7 @@ class Inequality(TheoryClaimKind):
     def _scan(
         self, points: Sequence[dict[str, float]], margins: Sequence[float], slack: float, strict: bool
     ) -> TheoryResult:
+        """The result that the worst of the margins at grid points gives."""
         how = (
             f"computed at {len(points)} grid points (a grid refutes for good, supports only where it looked)"
             if any(isinstance(d, Interval) for d in self.over.values())

@@ -1,4 +1,4 @@
-"""A formula rises, or falls, with a variable."""
+"""Claims that a formula rises, or falls, with a variable."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Trend(TheoryClaimKind):
         return phrase(self.of.tree(), f"{self.direction} with", Name(name=self.along), domain_part(self.over))
 
     def definitions(self) -> dict[str, str]:
-        """What the names in the text stand for."""
+        """The meaning of each name in the claim's text."""
         return definitions(self.of)
 
     def judge(self) -> TheoryResult:
-        """Sign of the derivative on the whole domain."""
+        """The result that the sign of the derivative on the whole domain gives."""
         from harness.theory.program import Encloser
         from harness.theory.prove import prove_sign
 

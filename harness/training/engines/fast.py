@@ -67,6 +67,7 @@ class Fast(Engine):
         orders = [batches(n, job.training, job.seed) for job in jobs]
         width = max(order.shape[1] for order in orders)
         rows = np.full((len(orders[0]), len(jobs), width), -1, np.int32)
+        # The data of all models lie one after another, so indices of the r-th model begin at r * n.
         for r, order in enumerate(orders):
             rows[:, r, : order.shape[1]] = np.where(order < 0, -1, order + r * n)
         program.train(

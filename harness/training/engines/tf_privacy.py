@@ -27,8 +27,11 @@ def build(job: Job, draws_noise: bool = True, optimizer: Any = None) -> Any:
     """The compiled Keras model of a job; private where its noise multiplier is positive.
 
     Args:
+        job: the model and how it is trained.
         draws_noise: whether TensorFlow Privacy adds its noise to the clipped gradients, or leaves them as they are.
         optimizer: what updates the weights; None: what the job's training asks for.
+
+    Raises RuntimeError where TensorFlow Privacy would take its slow path for a model of dense layers.
     """
     tf = import_tensorflow()
     from tensorflow_privacy.privacy.fast_gradient_clipping import layer_registry
@@ -59,7 +62,7 @@ def build(job: Job, draws_noise: bool = True, optimizer: Any = None) -> Any:
 
 
 def optimizer_of(training: Training) -> Any:
-    """Keras' optimizer of that name."""
+    """The optimizer of Keras that a training asks for."""
     tf = import_tensorflow()
     if training.optimizer == "adam":
         return tf.keras.optimizers.Adam(training.learning_rate)
@@ -68,7 +71,7 @@ def optimizer_of(training: Training) -> Any:
 
 
 def _each_epoch(steps: int, after_epoch: AfterEpoch | None) -> list[Any]:
-    """Callbacks of Keras, which counts the steps of all epochs as one of its own."""
+    """The callbacks that call `after_epoch` each so many steps: Keras sees all epochs as one of its own."""
     if after_epoch is None:
         return []
     show = after_epoch
@@ -82,7 +85,7 @@ def _each_epoch(steps: int, after_epoch: AfterEpoch | None) -> list[Any]:
 
 
 class KerasEngine(Engine):
-    """Trains a compiled Keras model on the batches of a job."""
+    """Base of the engines that train a compiled Keras model on the batches of a job."""
 
     modules: ClassVar[tuple[str, ...]] = ("harness.training.engines.tf_privacy", "harness.training.as_keras")
     packages: ClassVar[tuple[str, ...]] = ("tensorflow", "tensorflow-privacy", "keras", "numpy")

@@ -28,7 +28,7 @@ class TfPrivacyCommonNoise(KerasEngine):
     )
 
     def build_model(self, job: Job) -> Any:
-        """The compiled Keras model of a job, whose optimizer adds the noise."""
+        """The compiled Keras model of a job, whose optimizer adds the noise where the job is private."""
         return build(job, draws_noise=False, optimizer=_noised_optimizer(job)) if job.is_private else build(job)
 
 

@@ -24,7 +24,7 @@ from harness.training.layers.convolution import padded_extent
 
 
 class ConvolutionRule(GhostLayer):
-    """Kernel (replicates, k, k, channels, filters) and bias (replicates, 1, filters)."""
+    """The rule of a convolution: kernel (replicates, k, k, channels, filters) and bias (replicates, 1, filters)."""
 
     def __init__(self, layer: Any, shape: Any, replicates: int, index: int) -> None:
         super().__init__(layer, shape, replicates, index)
@@ -42,7 +42,7 @@ class ConvolutionRule(GhostLayer):
         return {"strides": self.config.stride, "padding": self.config.padding.upper()}
 
     def _map_replicates(self, function: Any, *stacks: Tensor) -> Tensor:
-        """Apply `function` to each replicate: convolutions have no axis for several kernels."""
+        """Apply `function` to each replicate by itself: convolutions have no axis for several kernels."""
         slices = [function(*(s[r] for s in stacks)) for r in range(self.replicates)]
         return tf.stack(slices) if self.replicates > 1 else slices[0][None]  # a stack of one would be a copy
 
@@ -68,7 +68,7 @@ class ConvolutionRule(GhostLayer):
         return self._map_replicates(backward_one, delta, self.weights[0])
 
     def _patches(self, inputs: Tensor) -> list[Tensor]:
-        """(replicates, records, positions, part of the window) each: together the window, in the order of `_kernel`."""
+        """The parts of the window, (replicates, records, positions, part) each, in the order of `_kernel`."""
         flat = tf.reshape(inputs, (-1, *self.shape))
         k, s = self.config.kernel, self.config.stride
         if not self.blocks:
@@ -79,7 +79,7 @@ class ConvolutionRule(GhostLayer):
         return [tf.reshape(part, (self.replicates, -1, self.positions, self.window // len(parts))) for part in parts]
 
     def _columns(self, images: Tensor) -> Tensor:
-        """(n, height + blocks - 1, width, blocks * channels): for each column of the window, what it sees."""
+        """The pixels that each column of the window sees, (n, height + blocks - 1, width, blocks * channels)."""
         padded = self._pad(images)
         if self.config.stride > 1:
             padded = tf.nn.space_to_depth(padded, self.config.stride)
@@ -99,7 +99,7 @@ class ConvolutionRule(GhostLayer):
         return tf.matmul(seen, moved, transpose_a=True)
 
     def _pad(self, images: Tensor) -> Tensor:
-        """What the windows see, and zeros behind the last so that each axis is a multiple of the stride."""
+        """The pixels that the windows see, and zeros behind the last so that each axis is a multiple of the stride."""
         k, s = self.config.kernel, self.config.stride
         zeros = []
         for axis, positions in enumerate(self.extent):
@@ -110,7 +110,7 @@ class ConvolutionRule(GhostLayer):
         return tf.pad(images, [(0, 0), *zeros, (0, 0)])[:, :height, :width]
 
     def _kernel(self, gradient: Tensor) -> Tensor:
-        """What `_form_gradients` gives, summed to (replicates, window * filters), in the order of the kernel."""
+        """The sum of what `_form_gradients` gives, (replicates, window * filters), in the order of the kernel."""
         k, s, b, channels, filters = (
             self.config.kernel,
             self.config.stride,
@@ -152,6 +152,7 @@ class ConvolutionRule(GhostLayer):
         return [self._kernel_gradient(cache[0], delta * scale[..., None, None, None], shape), bias]
 
     def _kernel_gradient(self, inputs: Tensor, delta: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """The kernel's gradient summed over records, by TensorFlow's own operation, which forms none of a record."""
         options = {**self._options(), "strides": [1, self.config.stride, self.config.stride, 1]}
         return self._map_replicates(
             lambda x, d: tf.raw_ops.Conv2DBackpropFilter(input=x, filter_sizes=shape[1:], out_backprop=d, **options),
@@ -160,4 +161,5 @@ class ConvolutionRule(GhostLayer):
         )
 
 
+# The name under which a program finds the rule of a layer's module.
 RULE = ConvolutionRule

@@ -13,7 +13,7 @@ NARROW = 4
 
 
 class DenseRule(GhostLayer):
-    """Kernel (replicates, d, units) and bias (replicates, 1, units)."""
+    """The rule of a dense layer: kernel (replicates, d, units) and bias (replicates, 1, units)."""
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
         kernel, bias = self.weights
@@ -35,7 +35,8 @@ class DenseRule(GhostLayer):
 
 
 def outer(inputs: Tensor, delta: Tensor, scale: Tensor | None) -> Tensor:
-    """Sum over records of `scale` times the outer product of input and delta, (replicates, d, units)."""
+    """The sum over records of `scale` times the outer product of input and delta, (replicates, d, units)."""
+    # The narrower of both is scaled: fewer products.
     if scale is not None and inputs.shape[-1] < delta.shape[-1]:
         inputs *= scale[..., None]
     elif scale is not None:
@@ -46,9 +47,9 @@ def outer(inputs: Tensor, delta: Tensor, scale: Tensor | None) -> Tensor:
 
 
 def sum_over_records(value: Tensor, scale: Tensor | None) -> Tensor:
-    """Sum over records, each times its `scale`, (replicates, 1, units).
+    """The sum over records, each times its `scale`, (replicates, 1, units).
 
-    A product with a row of numbers, not a reduction: TensorFlow orders a reduction's sum by the number of replicates.
+    It is a product with a row of numbers and no reduction, whose sum TensorFlow orders by the number of replicates.
     """
     row = tf.ones(tf.shape(value)[:2]) if scale is None else scale
     return tf.matmul(row[:, None], value)
@@ -73,4 +74,5 @@ class FirstDenseRule(DenseRule):
         return [outer(cache[0], delta, scale)]
 
 
+# The name under which a program finds the rule of a layer's module.
 RULE = DenseRule

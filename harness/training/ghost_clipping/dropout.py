@@ -1,4 +1,4 @@
-"""Dropout: each record of each replicate has a mask of its own."""
+"""Dropout, where each record of each replicate has a mask of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor
 
 
 class DropoutRule(GhostLayer):
-    """Masks derive from each replicate's key, the step and the layer's place."""
+    """The rule of dropout, whose masks derive from each replicate's key, the step and the layer's place."""
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
         drawn = step.draw_uniform(self.replicates, tf.shape(inputs)[1:], self.index)
@@ -21,4 +21,5 @@ class DropoutRule(GhostLayer):
         return delta * cache
 
 
+# The name under which a program finds the rule of a layer's module.
 RULE = DropoutRule

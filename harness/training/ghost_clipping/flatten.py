@@ -11,7 +11,7 @@ from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor
 
 
 class FlattenRule(GhostLayer):
-    """(replicates, records, h, w, c) to (replicates, records, h * w * c)."""
+    """The rule of flattening, from (replicates, records, h, w, c) to (replicates, records, h * w * c)."""
 
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
         return tf.reshape(inputs, (self.replicates, -1, math.prod(self.shape))), None
@@ -20,4 +20,5 @@ class FlattenRule(GhostLayer):
         return tf.reshape(delta, (self.replicates, -1, *self.shape))
 
 
+# The name under which a program finds the rule of a layer's module.
 RULE = FlattenRule

@@ -13,6 +13,7 @@ from harness.training.runtime import silence_stderr
 
 ALIGNMENT = 16
 """Replicates start at multiples of this, so that vector instructions cut every replicate alike."""
+# The constants of SplitMix64: the counter's step, shifts and factors of its two mixtures, and the shift of the last.
 INCREMENT = 0x9E3779B97F4A7C15
 MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 LAST_SHIFT = 31
@@ -24,9 +25,11 @@ LOGARITHM = (
     *(-0.07638592, 0.1291417, -0.13240843, 0.14180079, -0.16609127),
     *(0.20002072, -0.25001585, 0.33333324, -0.49999988, 1.0),
 )
+# The bits of a float32 below its exponent.
 MANTISSA_BITS = 23
 LOWEST = int(np.float32(math.sqrt(0.5)).view(np.int32))
 """Bits of the smallest mantissa, so that those of numbers about 1 are themselves about 1."""
+# Whether the draw is compiled to one pass over memory.
 COMPILED = not tf.config.list_physical_devices("GPU")
 """For a GPU the compiler needs libraries that TensorFlow does not bring."""
 if COMPILED:
@@ -35,9 +38,9 @@ if COMPILED:
 
 
 def splitmix64(keys: Tensor, first: Tensor, count: int) -> Tensor:
-    """(replicates, count) uint64: outputs first + 1 to first + count of SplitMix64 seeded with each of `keys`.
+    """The outputs first + 1 to first + count of SplitMix64 seeded with each of `keys`, (replicates, count) uint64.
 
-    The generator of Steele, Lea and Flood (OOPSLA 2014), which passes BigCrush: a bijective mixture of a
+    It is the generator of Steele, Lea and Flood (OOPSLA 2014), which passes BigCrush: a bijective mixture of a
     counter, so output n needs none before it. `keys` is (replicates,) uint64, `first` () uint64.
     """
     counter = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(INCREMENT)
@@ -48,31 +51,33 @@ def splitmix64(keys: Tensor, first: Tensor, count: int) -> Tensor:
 
 
 def _fold_words(words: Tensor, shift: int) -> Tensor:
+    """The words with their upper bits folded onto the lower ones, by an exclusive or with themselves shifted."""
     return tf.bitwise.bitwise_xor(words, tf.bitwise.right_shift(words, tf.constant(shift, tf.uint64)))
 
 
 def gaussian(step: Step, spread: Tensor, size: int) -> Tensor:
-    """(replicates, at least `size`) normal float32 of standard deviation `spread` (replicates,).
+    """Normal numbers of standard deviation `spread` (replicates,), as (replicates, at least `size`) float32.
 
-    A function of each replicate's key and the step: Box and Muller's transform of the key's own SplitMix64
-    sequence, of which every step takes its stretch, so that no number is used twice. Compiled to one pass over
-    memory it takes less than half of the time of TensorFlow's operations one by one, which take half of that of its
-    generators. The radius comes from 31 bits, so the tails reach 6.7 standard deviations. The generator is statistical,
-    not cryptographic, and as in every floating-point implementation the DP guarantee is that of the real-valued
-    mechanism.
+    They are a function of each replicate's key and the step: Box and Muller's transform of the key's own
+    SplitMix64 sequence, of which every step takes its stretch, so that no number is used twice. Compiled to one pass
+    over memory it takes less than half of the time of TensorFlow's operations one by one, which take half of that of
+    its generators. The radius comes from 31 bits, so the tails reach 6.7 standard deviations. The generator is
+    statistical, not cryptographic, and as in every floating-point implementation the DP guarantee is that of the
+    real-valued mechanism.
     """
     half = -(-size // (2 * ALIGNMENT)) * ALIGNMENT
     return tf.concat(_compiled(step.keys, step.number, spread, half), axis=1)
 
 
 def _halves(keys: Tensor, number: Tensor, spread: Tensor, half: int) -> tuple[Tensor, Tensor]:
-    """(replicates, half) each: the two coordinates of `half` points of the normal distribution in the plane.
+    """The two coordinates of `half` points of the normal distribution in the plane, (replicates, half) each.
 
-    Made of sums, products, roots and operations on bits alone: whatever numbers of them a processor takes at a time,
-    each comes out the same.
+    They are made of sums, products, roots and operations on bits alone: whatever numbers of them a processor takes at
+    a time, each comes out the same.
     """
     words = splitmix64(tf.bitcast(keys, tf.uint64), tf.cast(number * half, tf.uint64), half)
     upper = tf.cast(tf.bitwise.right_shift(words, tf.constant(33, tf.uint64)), tf.int32)
+    # A little is added, so that no number is 0, whose logarithm is infinite.
     uniform = tf.cast(upper, tf.float32) * 2.0**-31 + 2.0**-33
     radius = tf.sqrt(-2.0 * logarithm(uniform)) * spread[:, None]
     lower = tf.bitcast(tf.cast(words, tf.uint32), tf.int32)
@@ -96,12 +101,13 @@ def logarithm(value: Tensor) -> Tensor:
 
 
 def cosine_and_sine(angle: Tensor) -> tuple[Tensor, Tensor]:
-    """Of float32 angles of at most a quarter turn to either side, within 2e-7."""
+    """The cosine and sine of float32 angles of at most a quarter turn to either side, within 2e-7."""
     square = angle * angle
     return _polynomial(square, COSINE), angle * _polynomial(square, SINE)
 
 
 def _polynomial(value: Tensor, coefficients: Sequence[float]) -> Tensor:
+    """The polynomial with these coefficients, highest power first, by Horner's rule."""
     total = value * np.float32(coefficients[0]) + np.float32(coefficients[1])
     for coefficient in coefficients[2:]:
         total = total * value + np.float32(coefficient)
@@ -109,7 +115,10 @@ def _polynomial(value: Tensor, coefficients: Sequence[float]) -> Tensor:
 
 
 def columns(value: Tensor, start: int, end: int) -> Tensor:
-    """Columns of (replicates, n). Of one replicate they are a stretch of memory, which needs not be copied."""
+    """The columns from `start` to `end` of (replicates, n).
+
+    Of one replicate they are a stretch of memory, which needs not be copied.
+    """
     if value.shape[0] == 1:
         return tf.reshape(value, (-1,))[start:end][None]
     return value[:, start:end]

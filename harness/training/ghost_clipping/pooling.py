@@ -19,11 +19,12 @@ import tensorflow as tf
 from harness.training.ghost_clipping.rule import GhostLayer, Step, Tensor
 from harness.training.layers.pooling import MaxPool
 
+# The axes of images (n, height, width, channels) that windows move along.
 ROWS, COLUMNS = 1, 2
 
 
 class PoolRule(GhostLayer):
-    """Replicates are more records to a layer without weights."""
+    """The rule of pooling; to a layer without weights replicates are more records."""
 
     def __init__(self, layer: Any, shape: Any, replicates: int, index: int) -> None:
         super().__init__(layer, shape, replicates, index)
@@ -57,7 +58,7 @@ class PoolRule(GhostLayer):
         return tf.reshape(back, (self.replicates, -1, *self.shape))
 
     def _maxima(self, images: Tensor) -> tuple[Tensor, list[list[Tensor]]]:
-        """Maxima (n, height, width, c) of images, and the leads of the folds along columns and along rows."""
+        """The maxima (n, height, width, c) of images, and the leads of the folds along columns and along rows."""
         leads: list[list[Tensor]] = []
         for axis in (COLUMNS, ROWS):
             best, *others = self._take_apart(images, axis)
@@ -93,7 +94,7 @@ class PoolRule(GhostLayer):
         return pixels
 
     def _put_together(self, parts: list[Tensor], axis: int) -> Tensor:
-        """What `_take_apart` gave, added up where it came from."""
+        """The sum of parts as `_take_apart` gives them, each at the pixels that it came from."""
         size, positions, extent = self.config.size, self._positions(axis), self.shape[axis - 1]
         if self.config.step == 1:
             return tf.add_n([_pad(part, axis, i, extent - positions - i) for i, part in enumerate(parts)])
@@ -103,18 +104,22 @@ class PoolRule(GhostLayer):
         return _pad(tf.reshape(together, shape), axis, 0, extent - size * positions)
 
     def _positions(self, axis: int) -> int:
+        """The number of windows along an axis."""
         positions: int = self.config.output_shape(self.shape)[axis - 1]
         return positions
 
 
 def _part(images: Tensor, axis: int, start: int, end: int) -> Tensor:
+    """The pixels from `start` to `end` along an axis."""
     return images[:, start:end] if axis == ROWS else images[:, :, start:end]
 
 
 def _pad(images: Tensor, axis: int, before: int, after: int) -> Tensor:
+    """The images with so many zeros before and after them along an axis; no copy where there are none."""
     if not before and not after:
         return images
     return tf.pad(images, [(before, after) if i == axis else (0, 0) for i in range(4)])
 
 
+# The name under which a program finds the rule of a layer's module.
 RULE = PoolRule

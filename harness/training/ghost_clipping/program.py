@@ -26,8 +26,8 @@ from harness.training.model import Model, Weights
 from harness.training.settings import Training
 
 ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-7
-STEPS_A_CALL = 500
-PROGRAMS_KEPT = 8
+STEPS_A_CALL = 500  # in one call of the graph, at most
+PROGRAMS_KEPT = 8  # by a process, see `program_for`
 WORTH_TWO_LANES = 1 << 20
 """Numbers that the widest layer takes of a batch."""
 ENOUGH_FOR_TWO = 8
@@ -36,7 +36,7 @@ ENOUGH_FOR_TWO = 8
 
 @dataclass(frozen=True)
 class Stack:
-    """Data of replicates as one: record j of replicate r is row r * n + j."""
+    """The data of all replicates as one: record j of replicate r is row r * n + j."""
 
     features: Array
     """(replicates * n, n_features) float32."""
@@ -53,7 +53,7 @@ class Stack:
 
 
 class Program:
-    """Forward pass, book-keeping, clipping, noise and update of `replicates` models of one architecture."""
+    """The forward pass, book-keeping, clipping, noise and update of `replicates` models of one architecture."""
 
     def __init__(
         self, model: Model, training: Training, n_features: int, n_classes: int, replicates: int, private: bool
@@ -101,7 +101,7 @@ class Program:
         )
 
     def _lanes(self) -> int:
-        """Parts of a batch that go through the layers on images each by itself, so that two threads have work.
+        """The number of parts of a batch that go through the layers on images by themselves: two threads have work.
 
         Small batches are not worth it. The number follows from the model and the batch and not from the threads at
         hand, since TensorFlow's convolutions of fewer images differ in their last digits.
@@ -113,7 +113,7 @@ class Program:
         return 2 if self.lanes_end and records >= ENOUGH_FOR_TWO and widest * records >= WORTH_TWO_LANES else 1
 
     def set_weights(self, stack: Sequence[Weights]) -> None:
-        """Start from these weights, one list a replicate, with a fresh optimizer."""
+        """Start from given weights, one list a replicate, with a fresh optimizer."""
         for rule, p in zip(self.rules, self.placed, strict=True):
             if not p.n_weights:
                 continue
@@ -143,7 +143,7 @@ class Program:
         return weights
 
     def train(self, stack: Stack, stops: int | None = None, at_stop: Callable[[], bool] | None = None) -> None:
-        """Go through all of `stack.order`; after each `stops` steps do what is to be done then, which may end it."""
+        """Train on all batches of `stack.order`; after each `stops` steps call `at_stop`, which may end it (True)."""
         features = stack.features
         if self.carries_ones:
             features = np.concatenate([features, np.ones((len(features), 1), np.float32)], axis=1)
@@ -241,7 +241,7 @@ class Program:
         return (value * clip) / tf.maximum(tf.sqrt(square_norms), clip)
 
     def _forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, list[list[Any]]]:
-        """Logits, and for each layer what its lanes keep for the backward pass."""
+        """The logits, and for each layer what its lanes keep for the backward pass."""
         lanes = _in_lanes(inputs, self.lanes)
         caches = []
         for i, rule in enumerate(self.rules):
@@ -252,7 +252,7 @@ class Program:
         return lanes[0], caches
 
     def _deltas(self, delta: Tensor, caches: list[list[Any]]) -> list[list[Tensor]]:
-        """Derivatives before each layer's activation, in lanes, by one backward pass."""
+        """The derivatives before each layer's activation, in lanes, by one backward pass."""
         lowest = next(i for i, rule in enumerate(self.rules) if rule.weights)
         deltas: list[list[Tensor]] = [[] for _ in self.rules]
         lanes = [delta]
@@ -320,7 +320,7 @@ class Program:
 
 
 def _in_lanes(value: Tensor, lanes: int) -> list[Tensor]:
-    """Parts of (replicates, records, ...), as equal as can be."""
+    """The parts of (replicates, records, ...) along the records, as equal as can be."""
     if lanes == 1:
         return [value]
     records = tf.shape(value)[1]
@@ -329,7 +329,7 @@ def _in_lanes(value: Tensor, lanes: int) -> list[Tensor]:
 
 
 def _join_lanes(lanes: Sequence[Any]) -> Any:
-    """What all lanes found, tensors (replicates, records, ...) or structures of them, over all records."""
+    """The tensors (replicates, records, ...) of all lanes, or structures of such, joined over all records."""
 
     def over_all(first: Any, *others: Any) -> Any:
         return None if first is None else tf.concat([first, *others], axis=1)

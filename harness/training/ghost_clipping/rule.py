@@ -1,4 +1,4 @@
-"""What book-keeping asks of a layer."""
+"""The base of layers' rules: what book-keeping asks of a layer."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import tensorflow as tf
 
 from harness.training.layer import Activation, Layer, Shape
 
+# A tensor of TensorFlow, which has no types.
 Tensor = Any
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one step of all replicates shares: its number, and the keys of each replicate's random numbers."""
+    """A step of all replicates: its number, and the keys of each replicate's random numbers."""
 
     number: Tensor
     """() int64, counted over the whole training."""
@@ -24,7 +25,8 @@ class Step:
     """(replicates,) int64."""
 
     def draw_uniform(self, replicates: int, shape: Sequence[Any], purpose: int) -> Tensor:
-        """(replicates, *shape) uniform in [0, 1): a function of each replicate's key, the step and `purpose`."""
+        """Numbers (replicates, *shape) uniform in [0, 1), from each replicate's key, the step and `purpose`."""
+        # Purposes are places of layers: with fewer than 1024 layers no two steps share a stream.
         number = self.number * 1024 + purpose
         drawn = [
             tf.random.stateless_uniform(shape, tf.stack([self.keys[r], number]), alg="philox")
@@ -51,18 +53,18 @@ class GhostLayer(ABC):
 
     @abstractmethod
     def forward(self, inputs: Tensor, step: Step) -> tuple[Tensor, Any]:
-        """Outputs (replicates, records, ...), and whatever the backward pass needs."""
+        """The outputs (replicates, records, ...), and whatever the backward pass needs."""
 
     @abstractmethod
     def backward(self, delta: Tensor, cache: Any) -> Tensor:
-        """`delta` at the inputs, from `delta` before the activation."""
+        """The `delta` at the inputs, from that before the activation."""
 
     def before_activation(self, delta: Tensor, cache: Any) -> Tensor:
-        """`delta` before the activation, from `delta` at the outputs."""
+        """The `delta` before the activation, from that at the outputs."""
         return delta
 
     def square_norms(self, delta: Tensor, cache: Any) -> tuple[Tensor, Any]:
-        """Squared norm of each record's gradient by this layer's weights, and what `gradients` may reuse."""
+        """The squared norm of each record's gradient by this layer's weights, and what `gradients` may reuse."""
         raise NotImplementedError
 
     def remembers(self, memo: Any) -> bool:
@@ -70,14 +72,14 @@ class GhostLayer(ABC):
         return False
 
     def gradients(self, delta: Tensor, scale: Tensor | None, cache: Any, memo: Any) -> list[Tensor]:
-        """Sum over records of `scale` (replicates, records) times the record's gradient, for each weight."""
+        """The sum over records of `scale` (replicates, records) times the record's gradient, for each weight."""
         raise NotImplementedError
 
 
 def activate(activation: Activation, value: Tensor) -> Tensor:
-    """Apply an activation.
+    """The value of an activation.
 
-    Only functions whose value does not depend on an entry's place in the array: TensorFlow's sigmoid and
+    It uses only functions whose value does not depend on an entry's place in the array: TensorFlow's sigmoid and
     exponential differ in the last digit between full vector registers and the remainder, and a model's
     result would depend on what it is stacked with. Hence sigmoid by way of tanh.
     """
@@ -88,7 +90,7 @@ def activate(activation: Activation, value: Tensor) -> Tensor:
 
 
 def activation_delta(activation: Activation, delta: Tensor, outputs: Tensor) -> Tensor:
-    """`delta` before an activation whose `outputs` are known."""
+    """The `delta` before an activation whose `outputs` are known."""
     if activation == "relu":
         return tf.raw_ops.ReluGrad(gradients=delta, features=outputs)
     if activation == "tanh":
@@ -99,5 +101,5 @@ def activation_delta(activation: Activation, delta: Tensor, outputs: Tensor) -> 
 
 
 def sum_of_squares(value: Tensor, axes: Sequence[int] = (-1,)) -> Tensor:
-    """Sum of squares over `axes`."""
+    """The sum of squares over `axes`."""
     return tf.reduce_sum(value * value, axis=list(axes))

@@ -7,11 +7,12 @@ import tensorflow as tf
 from harness.training.ghost_clipping.noise import ALIGNMENT
 from harness.training.ghost_clipping.rule import Tensor, activate
 
+# So many classes, or fewer, go before the records (`softmax_delta`).
 FEW_CLASSES = 16
 
 
 def softmax_delta(logits: Tensor, labels: Tensor) -> Tensor:
-    """Derivative of each record's cross-entropy by its logits (replicates, records, classes).
+    """The derivative of each record's cross-entropy by its logits, (replicates, records, classes).
 
     Of two classes the probability of one is a sigmoid of the difference. A few classes go first, so that vector
     instructions run over the records; of many, rows are summed as they are. In each case a record's numbers do not

@@ -11,11 +11,16 @@ from pydantic import Field, model_validator
 from harness.arrays import Array
 from harness.training.layer import ACTIVATE, LAYERS, Activation, Layer, Shape
 
+# Whether zeros around an image keep its size, or windows that would leave it are left out.
 Padding = Literal["same", "valid"]
 
 
 def padded_extent(size: int, window: int, stride: int, padding: Padding) -> tuple[int, tuple[int, int]]:
-    """Output positions along one axis, and the zeros put before and after it (TensorFlow's rule)."""
+    """The number of output positions along one axis, and the zeros put before and after it (TensorFlow's rule).
+
+    >>> padded_extent(28, 8, 2, "same"), padded_extent(28, 8, 2, "valid")
+    ((14, (3, 3)), (11, (0, 0)))
+    """
     if padding == "valid":
         return (size - window) // stride + 1, (0, 0)
     positions = -(-size // stride)
@@ -24,7 +29,7 @@ def padded_extent(size: int, window: int, stride: int, padding: Padding) -> tupl
 
 
 def image_shape(shape: Shape, window: int, stride: int, padding: Padding, layer: str) -> Shape:
-    """Height and width after a window has passed over an image. Raises ValueError where it does not fit."""
+    """The height and width after a window has passed over an image. Raises ValueError where it does not fit."""
     if len(shape) != 3:
         raise ValueError(f"a {layer} layer takes images (height, width, channels), not records of shape {shape}")
     height, width = (padded_extent(size, window, stride, padding)[0] for size in shape[:2])
@@ -34,7 +39,7 @@ def image_shape(shape: Shape, window: int, stride: int, padding: Padding, layer:
 
 
 def windows(images: Array, size: int, stride: int) -> Array:
-    """All windows of images (n, h, w, c), as (n, height, width, c, size, size); a view, not a copy."""
+    """The windows of images (n, h, w, c), as (n, height, width, c, size, size); a view, not a copy."""
     axes: Any = (1, 2)
     view = np.lib.stride_tricks.sliding_window_view(images, (size, size), axis=axes)
     return view[:, ::stride, ::stride]
@@ -42,7 +47,7 @@ def windows(images: Array, size: int, stride: int) -> Array:
 
 @LAYERS.register
 class Conv2d(Layer):
-    """activation(x * K + b) for images x, K of shape (kernel, kernel, channels, filters)."""
+    """A convolution, activation(x * K + b) for images x, K of shape (kernel, kernel, channels, filters)."""
 
     kind: Literal["conv2d"] = "conv2d"
     filters: int = Field(gt=0)

@@ -1,4 +1,4 @@
-"""Fully connected layer."""
+"""The fully connected layer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.training.layer import ACTIVATE, LAYERS, Activation, Layer, Shape
 
 @LAYERS.register
 class Dense(Layer):
-    """activation(x W + b) for vectors x."""
+    """A fully connected layer, activation(x W + b) for vectors x."""
 
     kind: Literal["dense"] = "dense"
     units: int = Field(gt=0)

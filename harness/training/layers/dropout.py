@@ -1,4 +1,4 @@
-"""Dropout."""
+"""The dropout layer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.training.layer import LAYERS, Layer, Shape
 
 @LAYERS.register
 class Dropout(Layer):
-    """In training, zero each entry with probability `rate` and scale the rest by 1 / (1 - rate); else nothing."""
+    """Dropout: training zeroes each entry with probability `rate` and scales the rest by 1 / (1 - rate)."""
 
     kind: Literal["dropout"] = "dropout"
     rate: float = Field(default=0.5, ge=0, lt=1)

@@ -1,4 +1,4 @@
-"""From images to vectors."""
+"""The layer that makes vectors of images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.training.layer import LAYERS, Layer, Shape
 
 @LAYERS.register
 class Flatten(Layer):
-    """A record of any shape as one vector."""
+    """Flattening: a record of any shape becomes one vector."""
 
     kind: Literal["flatten"] = "flatten"
     ghost_module: ClassVar[str] = "harness.training.ghost_clipping.flatten"

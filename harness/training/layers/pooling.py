@@ -1,4 +1,4 @@
-"""Pooling over windows of an image."""
+"""The layers that pool over windows of an image."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Pool(Layer):
 
 @LAYERS.register
 class MaxPool(Pool):
-    """Maximum of each window."""
+    """Pooling by the maximum of each window."""
 
     kind: Literal["max-pool"] = "max-pool"
 
@@ -52,7 +52,7 @@ class MaxPool(Pool):
 
 @LAYERS.register
 class AveragePool(Pool):
-    """Mean of each window."""
+    """Pooling by the mean of each window."""
 
     kind: Literal["average-pool"] = "average-pool"
 

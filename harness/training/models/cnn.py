@@ -22,6 +22,7 @@ else:
 
 
 def _tanh(*layers: tuple[int, int, int, Any]) -> tuple[Layer, ...]:
+    """One convolution with tanh for each of filters, kernel, stride and padding."""
     return tuple(Conv2d(filters=f, kernel=k, stride=s, padding=p, activation="tanh") for f, k, s, p in layers)
 
 
@@ -33,6 +34,7 @@ def _blocks(widths: tuple[int, ...], activation: Any) -> tuple[Layer, ...]:
     return tuple(stack)
 
 
+# The papers' networks by name, without the last dense layer.
 NETWORKS: dict[str, tuple[Layer, ...]] = {
     # rahimian2021 Figure 1: 3 x 3 convolutions, 2 x 2 pooling of stride 2, two dense layers (widths are not printed).
     "vgg-like": (*_blocks((32, 64), "relu"), Flatten(), Dense(units=128)),
@@ -53,7 +55,7 @@ NETWORKS: dict[str, tuple[Layer, ...]] = {
 
 @MODELS.register
 class Cnn(Model):
-    """Convolutional network over images stored as rows of pixels."""
+    """A convolutional network over images stored as rows of pixels."""
 
     kind: Literal["cnn"] = "cnn"
     image: tuple[int, int, int]

@@ -1,4 +1,4 @@
-"""Softmax regression."""
+"""The softmax regression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A multilayer perceptron."""
+"""The multilayer perceptron."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.training.model import MODELS, Model
 
 @MODELS.register
 class Mlp(Model):
-    """Fully connected network."""
+    """A fully connected network."""
 
     kind: Literal["mlp"] = "mlp"
     hidden: tuple[int, ...] = (256, 256)
