@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
-from harness.attacks.attack import ATTACKS, AttackResult, Fitted, MembershipAttack, Target
+from harness.attacks.attack import ATTACKS, Fitted, MembershipAttack
+from harness.attacks.pool import Pool
+from harness.attacks.target import AttackResult, Target
 from harness.claims.contrasts import Compared, Comparisons
 from harness.claims.evidence import Measurements
 from harness.claims.kinds.compare import Compare
@@ -128,7 +130,7 @@ class Leaky(MembershipAttack):
             return AttackResult(kept.arrays, {"advantage": kept.metrics["advantage"]})
         return kept
 
-    def fit(self, shadows: Any, n_classes: int, seed: int) -> Fitted:
+    def fit(self, pool: Pool, seed: int) -> Fitted:
         return {"learnt": ["a list"]} if self.fault == "keeps a list" else {}  # type: ignore[dict-item]
 
 
