@@ -140,7 +140,7 @@ def test_attacks_on_posteriors_are_left_with_chance_where_labels_alone_are_answe
     inside, outside = (rng.normal(0, s, (200, 2)).astype(np.float32) for s in (3, 1))
     target = Asked(linear, inside, outside, defended=True)
     assert MaxPosterior(labels_as="one-hot").measure(target, {}).metrics["auc"].value == 0.5
-    assert (MaxPosterior().access, MaxPosterior(labels_as="one-hot").needs_answers) == ("posteriors", "labels")
+    assert (MaxPosterior().access, MaxPosterior(labels_as="one-hot").access) == ("posteriors", "labels")
 
 
 @pytest.mark.parametrize("p", [0.0, 0.003, 0.2, 1.0])
