@@ -4,8 +4,8 @@ A package names the modules that register under the entry-point group `harness.p
 `examples/plugins`. Everything here keeps its meaning between versions; what is not here may change.
 
 - a data set: a `TableDataset` or `GeneratorDataset`, with `@DATASETS.register`
-- a split, a model, an engine, an attack: `Split`, `Model`, `Engine`, `MembershipAttack` or `Attack`, with
-  `@SPLITS.register` and so on
+- a split, a model, an engine, an attack: `Split`, `Model`, `Engine`, `MembershipAttack` (or `ScoringAttack`, or
+  `Attack`), with `@SPLITS.register` and so on
 - a defence: a `Defence` whose `wrap` puts an `Oracle` in front of another, with `@DEFENCES.register`
 - a formula, such as a bound: a function with `@formula` (provable: arithmetic of `numbers`) or `@computed`
 - a metric: a function with `@metric`
@@ -15,17 +15,10 @@ A package names the modules that register under the entry-point group `harness.p
   of several
 """
 
-from harness.attacks.attack import (
-    ATTACKS,
-    Attack,
-    AttackResult,
-    InOutModel,
-    MembershipAttack,
-    ShadowModel,
-    ShadowOutputs,
-    Target,
-)
+from harness.attacks.attack import ATTACKS, Attack, MembershipAttack, ScoringAttack
+from harness.attacks.pool import InOutModel, Pool
 from harness.attacks.pooled import PooledAttack
+from harness.attacks.target import AttackResult, Target
 from harness.claims.contrasts import (
     Both,
     Compared,
@@ -99,13 +92,13 @@ __all__ = [
     "Oracle",
     "Outputs",
     "Plugin",
+    "Pool",
     "PooledAttack",
     "Real",
     "Reason",
     "RepeatNumber",
     "Schema",
-    "ShadowModel",
-    "ShadowOutputs",
+    "ScoringAttack",
     "Split",
     "Step",
     "TableDataset",

@@ -345,7 +345,7 @@ def test_every_attack_has_a_threshold_with_half_of_the_largest_advantage() -> No
             clear += 1
             assert np.isfinite(cell["largest"])
             if np.isnan(cell.get("advantage", np.nan)):
-                assert loaded.spec.attacks[name].leaves_out("advantage"), (loaded.spec.id, name)
+                assert loaded.spec.attacks[name].threshold_policy.leaves_out("advantage"), (loaded.spec.id, name)
                 without.add(loaded.spec.paper)
                 continue
             learnt += name in twins.values() or loaded.spec.paper in PAPERS_WITHOUT_THRESHOLDS

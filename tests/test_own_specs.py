@@ -220,10 +220,20 @@ def test_clusters_are_drawn_as_likely_with_and_without_listing(classes: int) -> 
             '    kind: Literal["logloss"] = "logloss"\n',
             "attack 'logloss' is registered twice: harness.attacks.logloss.Logloss and mine.Mine",
         ),
+        (
+            "from typing import Literal\n"
+            "from harness.plugins import ATTACKS, PooledAttack\n"
+            "@ATTACKS.register\n"
+            "class Mine(PooledAttack):\n"
+            '    kind: Literal["mine"] = "mine"\n'
+            "    def fit_halves(self, models, seed):\n"
+            "        return {}\n",
+            "mine.Mine: fit_halves is not asked any more; write fit(pool, seed), whose pool has candidates and masks",
+        ),
         ("import nowhere\n", "No module named 'nowhere'"),
         ("raise RuntimeError\n", "RuntimeError"),
     ],
-    ids=["taken", "missing", "raises"],
+    ids=["taken", "former", "missing", "raises"],
 )
 def test_a_package_that_cannot_be_loaded_is_one_line(
     code: str, message: str, make_project: Callable[..., Project], tmp_path: Path

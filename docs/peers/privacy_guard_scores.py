@@ -25,9 +25,9 @@ from privacy_guard.analysis.mia.mia_results import MIAResults
 from privacy_guard.attacks.lira_attack import LiraAttack
 from privacy_guard.attacks.rmia_attack import RmiaAttack
 
-from harness.attacks.attack import InOutModel
 from harness.attacks.lira import Lira
-from harness.attacks.pooled import PooledAttack, PoolTarget
+from harness.attacks.pool import InOutModel, Pool
+from harness.attacks.pooled import PooledAttack
 from harness.attacks.rmia import Rmia
 from harness.auditing.auditor import Trials
 from harness.auditing.auditors.all_thresholds import AllThresholds
@@ -93,7 +93,7 @@ class MadeModels:
             for p, has, others in zip(self.own, self.has, self.population, strict=True)
         ]
         *pool, target = models
-        answers, scores = attack.answers(PoolTarget(target), attack.fit_halves(pool, 0)), np.empty(RECORDS)
+        answers, scores = attack.answers(target, attack.fit(Pool(pool), 0)), np.empty(RECORDS)
         has = target.trained_on
         scores[has], scores[~has] = answers.member_scores, answers.nonmember_scores
         return scores

@@ -16,7 +16,8 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Attack, AttackResult, Fitted, Target
+from harness.attacks.attack import ATTACKS, Attack, Fitted
+from harness.attacks.target import AttackResult, Target
 from harness.errors import AttacksError
 from harness.hashing import generator
 from harness.metrics.value import Value, average, share

@@ -13,7 +13,8 @@ from pydantic import Field
 from threadpoolctl import threadpool_limits
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, AttackResult, Fitted, ScoringAttack, Target
+from harness.attacks.attack import ATTACKS, Fitted, ScoringAttack
+from harness.attacks.target import AttackResult, Target
 from harness.hashing import derive_seed
 from harness.metrics.answers import Answers
 

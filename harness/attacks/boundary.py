@@ -9,8 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, AttackResult, Fitted, ScoringAttack, ShadowModel, Target
+from harness.attacks.attack import ATTACKS, Fitted, ScoringAttack
 from harness.attacks.perturbed import ROWS
+from harness.attacks.pool import Pool
+from harness.attacks.target import AttackResult, Target
 from harness.defences import Oracle
 from harness.hashing import generator
 from harness.metrics.answers import Answers
@@ -41,7 +43,6 @@ class Boundary(ScoringAttack):
     """The pool of shadow models, declared under `experiment.pools`."""
     access: ClassVar[Literal["posteriors", "labels"]] = "labels"
     reads_features: ClassVar[bool] = True
-    asks_shadows: ClassVar[bool] = True
     summary: ClassVar[str] = "distance to the decision boundary, by labels alone"
 
     @property
@@ -51,26 +52,28 @@ class Boundary(ScoringAttack):
     def fitting_seconds(self, records: int) -> float:
         return 2e-5 * records * self.directions * (self.steps + 1)
 
-    def fit_asking(self, shadows: Sequence[ShadowModel], seed: int) -> Fitted:
+    def fit(self, pool: Pool, seed: int) -> Fitted:
         """The best threshold on the distances of the shadow models' records."""
         sides: tuple[list[Array], list[Array]] = ([], [])
-        for index, shadow in enumerate(shadows):
+        for index, shadow in enumerate(pool):
             rng = generator(seed, "directions", index)
-            records = [
-                (features[: self.points], labels[: self.points]) for features, labels in (shadow.inside, shadow.outside)
-            ]
-            for side, margins in zip(sides, self.score_records(shadow.oracle, records, rng), strict=True):
+            margins_of_sides = self.score_records(shadow.oracle, self.attacked_records(shadow), rng)
+            for side, margins in zip(sides, margins_of_sides, strict=True):
                 side.append(margins)
         return {"threshold": np.array(best_threshold(*(np.concatenate(side) for side in sides)))}
 
     def measure(self, target: Target, fitted: Fitted) -> AttackResult:
-        records = [
-            (features[: self.points], labels[: self.points])
-            for features, labels in zip(target.features(), target.labels(), strict=True)
-        ]
+        records = self.attacked_records(target)
         inside, outside = self.score_records(target.oracle, records, generator(target.seed, "directions"))
         threshold = float(fitted["threshold"])
         return self.pack_answers(Answers(inside, outside, inside >= threshold, outside >= threshold))
+
+    def attacked_records(self, target: Target) -> list[tuple[Array, Array]]:
+        """Features and labels of the members and of the non-members that are attacked."""
+        return [
+            (features[: self.points], labels[: self.points])
+            for features, labels in zip(target.features(), target.labels(), strict=True)
+        ]
 
     def score_records(
         self, oracle: Oracle, records: Sequence[tuple[Array, Array]], rng: np.random.Generator

@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from harness.attacks.attack import ATTACKS, AttackResult, Fitted, ScoringAttack, Target
+from harness.attacks.attack import ATTACKS, Fitted, ScoringAttack
+from harness.attacks.target import AttackResult, Target
 from harness.metrics.answers import Answers
 
 

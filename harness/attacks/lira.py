@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -10,8 +9,10 @@ import scipy
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Fitted, InOutModel, Target
+from harness.attacks.attack import ATTACKS, Fitted
+from harness.attacks.pool import Pool
 from harness.attacks.pooled import THRESHOLD, PooledAttack, confidence, moments_by_record
+from harness.attacks.target import Target
 from harness.metrics.answers import Outputs
 
 FEWEST_FOR_RECORDS = 64
@@ -38,11 +39,11 @@ class Lira(PooledAttack):
             return f"a record's own variance needs two models with it and two without, a pool of 4; found {pool_count}"
         return None
 
-    def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
+    def fit_records(self, pool: Pool, seed: int) -> Fitted:
         """Means and variances of the confidence, with and without each record."""
-        confidences = [confidence(self.attacked_outputs(m.candidates)) for m in models]
-        mean_in, var_in, mean_out, var_out = moments_by_record(confidences, models)
-        if self.variance == "pooled" or (self.variance == "auto" and len(models) < FEWEST_FOR_RECORDS):
+        confidences = [confidence(self.attacked_outputs(outputs)) for outputs in pool.candidates]
+        mean_in, var_in, mean_out, var_out = moments_by_record(confidences, pool)
+        if self.variance == "pooled" or (self.variance == "auto" and len(pool) < FEWEST_FOR_RECORDS):
             var_in, var_out = (np.full_like(var, _mean(var)) for var in (var_in, var_out))
         return {
             "mean_in": mean_in,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Fitted, InOutModel, Target
+from harness.attacks.attack import ATTACKS, Fitted
 from harness.attacks.lira import Lira
 from harness.attacks.perturbed import Perturbation, perturb
+from harness.attacks.pool import InOutModel, Pool
 from harness.attacks.pooled import THRESHOLD
-from harness.errors import HarnessError
+from harness.attacks.target import Target
 from harness.hashing import generator
 from harness.metrics.answers import Outputs
 
@@ -35,7 +36,6 @@ class LiraQueries(Lira):
     """`gaussian`: noise is added to every number; `flip`: each bit of binary records is flipped with a probability."""
     scale: float = Field(ge=0)
     """Standard deviation, or probability."""
-    asks_shadows: ClassVar[bool] = True
     reads_features: ClassVar[bool] = True
     summary: ClassVar[str] = "likelihood ratio on each record and changed copies of it"
 
@@ -46,22 +46,20 @@ class LiraQueries(Lira):
             raise ValueError(f"scale is {self.scale:g}; with by: {self.by} it is {right}")
         return self
 
-    def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
+    def fit_records(self, pool: Pool, seed: int) -> Fitted:
         """What LiRA learns, of each query: (queries, k).
 
         Raises HarnessError for a pool whose models cannot be asked.
         """
-        asked = [super().fit_records(models, seed)]
-        attacked = self.count_attacked(len(models[0].candidates))
-        labels = models[0].candidates.labels[:attacked]
-        for changed in self._copies(_records(models[0])[:attacked], seed):
-            of_copies = []
-            for model in models:
-                if model.oracle is None:
-                    raise HarnessError(f"attack {self.plugin_name()}: the models of its pool cannot be asked")
-                answers = Outputs(model.oracle.log_probabilities(changed), labels)
-                of_copies.append(InOutModel(answers, model.test, model.trained_on[:attacked]))
-            asked.append(super().fit_records(of_copies, seed))
+        asked = [super().fit_records(pool, seed)]
+        labels = self.attacked_outputs(pool.candidates[0]).labels
+        masks = pool.masks[:, : len(labels)]
+        for changed in self._copies(_candidate_features(pool[0])[: len(labels)], seed):
+            of_copies = [
+                InOutModel(model.query(changed, labels), model.test, mask)
+                for model, mask in zip(pool, masks, strict=True)
+            ]
+            asked.append(super().fit_records(Pool(of_copies, pool.name), seed))
         stacked = {name: np.stack([one[name] for one in asked]) for name in asked[0]}
         return {**stacked, SEED: np.array(seed)}
 
@@ -72,7 +70,7 @@ class LiraQueries(Lira):
             for q in range(self.queries)
         ]
         by_query = [super().scores(attacked, target, of[0], at)]
-        candidates = _at_stake(target)
+        candidates = _candidate_features(target)
         copies = self._copies(candidates[: self.count_attacked(len(candidates))], int(fitted[SEED]))
         for query, changed in enumerate(copies, 1):
             by_query.append(super().scores(target.query(changed[at], attacked.labels), target, of[query], at))
@@ -85,13 +83,7 @@ class LiraQueries(Lira):
             yield perturb(records, self.by, self.scale, generator(seed, "copies", copy))
 
 
-def _records(model: InOutModel) -> Array:
-    if model.features is None:
-        raise HarnessError("attack lira-queries: the candidate records are not known")
-    return model.features
-
-
-def _at_stake(target: Target) -> Array:
+def _candidate_features(target: Target) -> Array:
     """Features of the candidate records (n, d), in their order."""
     sides, places = target.features(), target.places
     candidates = np.empty((sum(map(len, sides)), sides[0].shape[1]), dtype=np.float32)

@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from harness.attacks.attack import ATTACKS, AttackResult, Fitted, Target
+from harness.attacks.attack import ATTACKS, Fitted
 from harness.attacks.posterior_base import PosteriorAttack
+from harness.attacks.target import AttackResult, Target
 from harness.metrics.answers import Answers
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from harness.arrays import Array
-from harness.attacks.attack import AttackResult, Fitted, InOutModel, ScoringAttack, Target
-from harness.defences import Oracle
+from harness.attacks.attack import Fitted, ScoringAttack
+from harness.attacks.pool import Pool
+from harness.attacks.target import AttackResult, Target
 from harness.errors import HarnessError
 from harness.metrics.answers import Answers, Outputs
 from harness.metrics.membership import best_threshold
@@ -46,48 +47,11 @@ THRESHOLD_MODELS = 16
 """Models of a pool that are attacked, at most, to find a threshold."""
 
 
-class PoolTarget(Target):
-    """A model of the pool as a target: its members are the candidate records that it was trained on."""
-
-    def __init__(self, model: InOutModel) -> None:
-        self._model = model
-
-    @property
-    def members(self) -> Outputs:
-        return _of(self._model.candidates, self._model.trained_on)
-
-    @property
-    def nonmembers(self) -> Outputs:
-        return _of(self._model.candidates, ~self._model.trained_on)
-
-    @property
-    def test(self) -> Outputs:
-        return self._model.test
-
-    @property
-    def places(self) -> tuple[Array, Array]:
-        return np.flatnonzero(self._model.trained_on), np.flatnonzero(~self._model.trained_on)
-
-    @property
-    def oracle(self) -> Oracle:
-        if self._model.oracle is None:
-            raise HarnessError("a model of the pool: it cannot be asked further questions")
-        return self._model.oracle
-
-    def features(self) -> tuple[Array, Array]:
-        if self._model.features is None:
-            raise HarnessError("a model of the pool: the candidate records are not known")
-        inside, outside = (self._model.features[where] for where in self.places)
-        return inside, outside
-
-
-def _of(outputs: Outputs, chosen: Array) -> Outputs:
-    return Outputs(outputs.log_probabilities[chosen], outputs.labels[chosen])
-
-
-def _every_record_on_both_sides(models: Sequence[InOutModel], attacked: int) -> bool:
-    counts = np.sum([model.trained_on[:attacked] for model in models], axis=0)
-    return bool(len(models)) and bool(np.all((counts > 0) & (counts < len(models))))
+def _every_record_on_both_sides(pool: Pool, attacked: int) -> bool:
+    if not pool:
+        return False
+    counts = pool.masks[:, :attacked].sum(axis=0)
+    return bool(np.all((counts > 0) & (counts < len(pool))))
 
 
 class PooledAttack(ScoringAttack):
@@ -134,36 +98,36 @@ class PooledAttack(ScoringAttack):
 
     def attacked_outputs(self, outputs: Outputs) -> Outputs:
         """Of outputs on all candidate records, those on the attacked ones."""
-        k = self.count_attacked(len(outputs))
-        return Outputs(outputs.log_probabilities[:k], outputs.labels[:k])
+        return outputs.take(slice(self.count_attacked(len(outputs))))
 
-    def fit_halves(self, models: Sequence[InOutModel], seed: int) -> Fitted:
+    def fit(self, pool: Pool, seed: int) -> Fitted:
         """What it learns of each record from the pool, and its threshold where the pool gives that."""
-        fitted = self.fit_records(models, seed)
+        fitted = self.fit_records(pool, seed)
         if self.threshold == "own":
             return fitted
-        return {**fitted, THRESHOLD: np.array(self.threshold_of(models, seed))}
+        return {**fitted, THRESHOLD: np.array(self.threshold_of(pool, seed))}
 
-    def threshold_of(self, models: Sequence[InOutModel], seed: int) -> float:
+    def threshold_of(self, pool: Pool, seed: int) -> float:
         """The score at which TPR - FPR is largest over models of the pool, up to `THRESHOLD_MODELS` of them, each as a
         target of the attack that learns from all the others. Raises HarnessError where a pool is too small for that."""
         inside, outside = [], []
-        for asked in np.unique(np.linspace(0, len(models) - 1, min(len(models), THRESHOLD_MODELS)).round().astype(int)):
-            others = [model for index, model in enumerate(models) if index != asked]
-            if not _every_record_on_both_sides(others, self.count_attacked(len(models[0].candidates))):
+        attacked = self.count_attacked(len(pool.candidates[0]))
+        for asked in np.unique(np.linspace(0, len(pool) - 1, min(len(pool), THRESHOLD_MODELS)).round().astype(int)):
+            others = pool.without(asked)
+            if not _every_record_on_both_sides(others, attacked):
                 continue
-            answers = self.answers(PoolTarget(models[asked]), self.fit_records(others, seed))
+            answers = self.answers(pool[asked], self.fit_records(others, seed))
             inside.append(answers.member_scores)
             outside.append(answers.nonmember_scores)
         if not inside:
             raise HarnessError(
-                f"attack {self.plugin_name()}: threshold is pool, but of {len(models)} models without any one of them "
+                f"attack {self.plugin_name()}: threshold is pool, but of {len(pool)} models without any one of them "
                 "some record is in all the others, or in none; raise the pool's count"
             )
         return best_threshold(np.concatenate(inside), np.concatenate(outside))
 
     @abstractmethod
-    def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
+    def fit_records(self, pool: Pool, seed: int) -> Fitted:
         """What the attack learns of each record from the pool."""
 
     @abstractmethod
@@ -185,7 +149,7 @@ class PooledAttack(ScoringAttack):
                     f"attack {self.plugin_name()}: of the first {attacked} candidate records none is a "
                     f"{'member' if not scores else 'non-member'}; raise points"
                 )
-            scores.append(self.scores(_of(outputs, kept), target, fitted, at[kept]))
+            scores.append(self.scores(outputs.take(kept), target, fitted, at[kept]))
         if THRESHOLD in fitted:
             return Answers(scores[0], scores[1], *(side >= fitted[THRESHOLD] for side in scores))
         return Answers(scores[0], scores[1], self.decide(scores[0]), self.decide(scores[1]))
@@ -219,13 +183,13 @@ class PooledAttack(ScoringAttack):
         return blocks
 
 
-def moments_by_record(values: Sequence[Array], models: Sequence[InOutModel]) -> tuple[Array, Array, Array, Array]:
-    """Mean and variance of a number over the models that were trained on a record, and over those that were not.
+def moments_by_record(values: Sequence[Array], pool: Pool) -> tuple[Array, Array, Array, Array]:
+    """Mean and variance of a number over a pool's models that were trained on a record, and over those that were not.
 
     `values` has (k,) a model, for the first k candidate records. Gives mean and variance in, mean and variance out,
     (k,) each, the variances without bias; not-a-number where fewer than two models are on that side.
     """
-    value, inside = np.stack(values), np.stack([m.trained_on[: len(values[0])] for m in models])
+    value, inside = np.stack(values), pool.masks[:, : len(values[0])]
     moments = []
     for side in (inside, ~inside):
         count = side.sum(axis=0)

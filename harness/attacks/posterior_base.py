@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 
 from harness.arrays import Array
-from harness.attacks.attack import ScoringAttack, Target
+from harness.attacks.attack import ScoringAttack
+from harness.attacks.target import Target
 
 
 class PosteriorAttack(ScoringAttack):
@@ -18,7 +19,7 @@ class PosteriorAttack(ScoringAttack):
     such a target is refused."""
 
     @property
-    def needs_answers(self) -> Literal["posteriors", "labels"]:
+    def access(self) -> Literal["posteriors", "labels"]:
         return "posteriors" if self.labels_as is None else "labels"
 
     def posteriors(self, target: Target) -> tuple[Array, Array]:

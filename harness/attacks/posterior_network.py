@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, AttackResult, Fitted, ShadowOutputs, Target
+from harness.attacks.attack import ATTACKS, Fitted
 from harness.attacks.learned import LearnedAttack
 from harness.attacks.networks import StackedNetworks
+from harness.attacks.pool import Pool
 from harness.attacks.posterior_base import PosteriorAttack
+from harness.attacks.target import AttackResult, Target
 from harness.metrics.answers import Answers
 
 
@@ -33,9 +34,9 @@ class PosteriorNetwork(PosteriorAttack, LearnedAttack):
         inputs: Array = posteriors if self.order == "as-answered" else -np.sort(-posteriors, axis=1)
         return inputs.astype(np.float32)
 
-    def fit(self, shadows: Sequence[ShadowOutputs], n_classes: int, seed: int) -> Fitted:
+    def fit(self, pool: Pool, seed: int) -> Fitted:
         """Train the classifier on what the shadow models say of records they were trained on, and of others."""
-        sets = [(s.inside, 1) for s in shadows] + [(s.outside, 0) for s in shadows]
+        sets = [(s.members, 1) for s in pool] + [(s.nonmembers, 0) for s in pool]
         inputs = np.concatenate([self.order_posteriors(np.exp(o.log_probabilities)) for o, _ in sets])
         marks = np.concatenate([np.full(len(o), mark, dtype=np.int64) for o, mark in sets])
         return self.train_networks([inputs], [marks], seed, "attack network")

@@ -9,9 +9,10 @@ from pydantic import Field
 from threadpoolctl import threadpool_limits
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, AttackResult, Fitted, ScoringAttack, Target
+from harness.attacks.attack import ATTACKS, Fitted, ScoringAttack
 from harness.attacks.blind import TREES
 from harness.attacks.pooled import confidence
+from harness.attacks.target import AttackResult, Target
 from harness.errors import HarnessError
 from harness.hashing import derive_seed, generator
 from harness.metrics.answers import Answers

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Fitted, InOutModel, Target
+from harness.attacks.attack import ATTACKS, Fitted
+from harness.attacks.pool import Pool
 from harness.attacks.pooled import PooledAttack, moments_by_record, probability
+from harness.attacks.target import Target
 from harness.metrics.answers import Outputs
 
 
@@ -33,12 +34,12 @@ class Rmia(PooledAttack):
     """A record is called a member if it is favoured over more than this share of the population."""
     summary: ClassVar[str] = "pairwise likelihood ratios (RMIA)"
 
-    def fit_records(self, models: Sequence[InOutModel], seed: int) -> Fitted:
+    def fit_records(self, pool: Pool, seed: int) -> Fitted:
         """p(x) of the attacked records and p(z) of the test records."""
         mean_in, _, mean_out, _ = moments_by_record(
-            [probability(self.attacked_outputs(m.candidates)) for m in models], models
+            [probability(self.attacked_outputs(outputs)) for outputs in pool.candidates], pool
         )
-        others = np.mean([probability(m.test) for m in models], axis=0)
+        others = np.mean([probability(model.test) for model in pool], axis=0)
         if self.online:
             return {"candidates": (mean_in + mean_out) / 2, "population": others}
         without = {"candidates": mean_out, "population": others}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, AttackResult, Fitted, ScoringAttack, ShadowModel, Target
+from harness.attacks.attack import ATTACKS, Fitted, ScoringAttack
 from harness.attacks.perturbed import Perturbation, label_counts
+from harness.attacks.pool import Pool
+from harness.attacks.target import AttackResult, Target
 from harness.hashing import generator
 from harness.metrics.answers import Answers
 from harness.metrics.membership import auc, best_threshold
@@ -50,7 +51,6 @@ class Sampling(ScoringAttack):
     """The pool of shadow models, declared under `experiment.pools`; the paper has one."""
     access: ClassVar[Literal["posteriors", "labels"]] = "labels"
     reads_features: ClassVar[bool] = True
-    asks_shadows: ClassVar[bool] = True
     summary: ClassVar[str] = "labels of perturbed copies (sampling attack)"
 
     @model_validator(mode="after")
@@ -78,14 +78,14 @@ class Sampling(ScoringAttack):
     def fitting_seconds(self, records: int) -> float:
         return 5e-6 * records * self.fitting_queries * len(self.scale)
 
-    def fit_asking(self, shadows: Sequence[ShadowModel], seed: int) -> Fitted:
+    def fit(self, pool: Pool, seed: int) -> Fitted:
         """Each scale's AUC on the shadow models (scales,), the best of them, and the best threshold at that."""
         by_scale: list[tuple[float, float]] = []
         for scale in self.scale:
             rng = generator(seed, "perturbations", scale)
             sides: tuple[list[Array], list[Array]] = ([], [])
-            for shadow in shadows:
-                for side, (features, _) in zip(sides, (shadow.inside, shadow.outside), strict=True):
+            for shadow in pool:
+                for side, features in zip(sides, shadow.features(), strict=True):
                     counts = label_counts(
                         shadow.oracle, features[: self.points], self.fitting_queries, self.by, scale, rng
                     )

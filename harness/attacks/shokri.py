@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.attacks.attack import ATTACKS, Fitted, MembershipAttack, ShadowOutputs
+from harness.attacks.attack import ATTACKS, Fitted, MembershipAttack
 from harness.attacks.learned import LearnedAttack
 from harness.attacks.networks import StackedNetworks
+from harness.attacks.pool import Pool
 from harness.metrics.answers import Answers, Outputs
 
 
@@ -27,11 +27,11 @@ class Shokri(LearnedAttack, MembershipAttack):
 
     summary: ClassVar[str] = "shadow models (Shokri et al.)"
 
-    def fit(self, shadows: Sequence[ShadowOutputs], n_classes: int, seed: int) -> Fitted:
+    def fit(self, pool: Pool, seed: int) -> Fitted:
         """Train the attack networks; class c sees the shadow outputs of records labelled c."""
         inputs, targets = [], []
-        sets = [(s.inside, 1) for s in shadows] + [(s.outside, 0) for s in shadows]
-        for label in range(n_classes):
+        sets = [(s.members, 1) for s in pool] + [(s.nonmembers, 0) for s in pool]
+        for label in range(pool.n_classes):
             chosen = [o.log_probabilities[o.labels == label] for o, _ in sets]
             inputs.append(np.exp(np.concatenate(chosen)).astype(np.float32))
             marks = [np.full(len(c), mark) for c, (_, mark) in zip(chosen, sets, strict=True)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 import harness.spec.model  # noqa: F401  (registers what pieces are made of, also in a worker that gets pieces alone)
 from harness.arrays import Array
-from harness.attacks import Attack, InOutModel, ScoringAttack, ShadowModel, ShadowOutputs, Target
+from harness.attacks import Attack, InOutModel, Pool, ScoringAttack, Target
+from harness.attacks.target import AttackResult
+from harness.data.split import ShadowDraw
 from harness.defences import Defence, ModelOracle, Oracle
 from harness.errors import HarnessError
 from harness.execution.materialize import draw_of, shadow_of
@@ -16,7 +18,6 @@ from harness.execution.plan import Piece
 from harness.execution.store import Result, Store
 from harness.hashing import derive_seed
 from harness.metrics import ModelOutputs, Outputs, Value
-from harness.metrics.membership import best_threshold
 from harness.metrics.metric import measure_epochs, measure_model
 from harness.paths import Project
 from harness.training.inference import Labels, gradient_norms, log_probabilities
@@ -26,12 +27,6 @@ from harness.training.model import Model, Weights
 def outputs(result: Result, name: str) -> Outputs:
     """A model's stored outputs on one set of records."""
     return Outputs(result.arrays[f"logp_{name}"], result.arrays[f"y_{name}"].astype(np.int64))
-
-
-def half_model(result: Result, oracle: Oracle | None = None, features: Array | None = None) -> InOutModel:
-    """One model of a pool of halves, from the store; `oracle` and `features` let an attack query it."""
-    trained_on = np.unpackbits(result.arrays["trained_on"])[: result.meta["at_stake"]].astype(bool)
-    return InOutModel(outputs(result, "at_stake"), outputs(result, "test"), trained_on, oracle, features)
 
 
 def _attack(piece: Piece) -> Attack:
@@ -48,23 +43,24 @@ def _model(piece: Piece) -> Model:
 
 def compute_fit(project: Project, store: Store, piece: Piece) -> Result:
     """Fit an attack on the shadow models that a piece needs. Returns what it learned."""
+    return Result(_attack(piece).fit(pool_of(project, store, piece), piece.seed), {})
+
+
+def pool_of(project: Project, store: Store, piece: Piece) -> Pool:
+    """The shadow models that the fitting of an attack needs, each read from the store when it is asked for."""
     attack = _attack(piece)
-    models = [store.get("train", need.key) for need in piece.needs]
-    if attack.needs_halves:
-        if attack.asks_shadows:
-            candidates = draw_of(project, piece.needs[0].needs[0]).candidates().features
-            halves = [
-                half_model(m, oracle_of(store, need), candidates) for m, need in zip(models, piece.needs, strict=True)
-            ]
-        else:
-            halves = [half_model(m) for m in models]
-        return Result(attack.fit_halves(halves, piece.seed), {})
-    if attack.asks_shadows:
-        asked = [shadow_model(project, store, need) for need in piece.needs]
-        return Result(attack.fit_asking(asked, piece.seed), {})
-    shadows = [ShadowOutputs(outputs(m, "inside"), outputs(m, "outside")) for m in models]
-    fitted = attack.fit(shadows, models[0].meta["n_classes"], piece.seed)
-    return Result(fitted, {})
+    name = f"attack {attack.plugin_name()}: its pool {attack.shadow_pool!r}"
+    no_features = None
+    if not attack.reads_features:
+        no_features = (
+            f"{name} gives no features to an attack that does not say that it reads them, since they have to be there "
+            "wherever it is fitted; set reads_features = True in the attack"
+        )
+    models = []
+    for need in piece.needs:
+        kind = StoredHalf if need.description["role"] == "half" else StoredShadow
+        models.append(partial(kind, project, store, need, no_features))
+    return Pool(models, name)
 
 
 def weights_of(result: Result) -> Weights:
@@ -72,18 +68,11 @@ def weights_of(result: Result) -> Weights:
     return [result.arrays[f"w{i}"] for i in range(sum(name.startswith("w") for name in result.arrays))]
 
 
-def oracle_of(store: Store, piece: Piece) -> Oracle:
+def oracle_of(piece: Piece, result: Result) -> Oracle:
     """A trained model, to be asked about any record."""
-    result, model = store.get("train", piece.key), _model(piece)
+    model = _model(piece)
     weights = weights_of(result)
     return ModelOracle(partial(log_probabilities, model, weights), result.meta["n_classes"], Labels(model, weights))
-
-
-def shadow_model(project: Project, store: Store, piece: Piece) -> ShadowModel:
-    """A shadow model with the records that it was trained on and those that it was not."""
-    drawn = shadow_of(project, piece.needs[0], piece.description["index"])
-    inside, outside = ((records.features, records.labels) for records in (drawn.inside, drawn.outside))
-    return ShadowModel(oracle_of(store, piece), inside, outside)
 
 
 def compute_evaluation(project: Project, store: Store, piece: Piece) -> Result:
@@ -103,14 +92,64 @@ def compute_evaluation(project: Project, store: Store, piece: Piece) -> Result:
     result = attack.measure(target, fitted)
     if rehearsals:
         assert isinstance(attack, ScoringAttack)
-        rehearsed = store.get("evaluate", rehearsals[0].key).arrays
-        threshold = best_threshold(rehearsed["member_scores"], rehearsed["nonmember_scores"])
-        result = attack.decide_from(threshold, result, target)
+        rehearsed = AttackResult(store.get("evaluate", rehearsals[0].key).arrays, {})
+        result = attack.threshold_policy.decide(attack, result, target, rehearsed)
     return Result(result.arrays, {"metrics": _as_lists(result.metrics)})
 
 
 def _as_lists(metrics: dict[str, Value]) -> dict[str, list[float]]:
     return {name: [estimate.value, estimate.stderr, estimate.n] for name, estimate in metrics.items()}
+
+
+class StoredShadow(Target):
+    """A shadow model read from the store: its members are records of the adversary's own."""
+
+    def __init__(self, project: Project, store: Store, piece: Piece, no_features: str | None) -> None:
+        """`no_features` says why features are refused, if they are."""
+        self._project, self._piece, self._no_features = project, piece, no_features
+        self._result = store.get("train", piece.key)
+
+    @property
+    def members(self) -> Outputs:
+        return outputs(self._result, "inside")
+
+    @property
+    def nonmembers(self) -> Outputs:
+        return outputs(self._result, "outside")
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        return oracle_of(self._piece, self._result)
+
+    @cached_property
+    def _drawn(self) -> ShadowDraw:
+        return shadow_of(self._project, self._piece.needs[0], self._piece.description["index"])
+
+    def features(self) -> tuple[Array, Array]:
+        if self._no_features is not None:
+            raise HarnessError(self._no_features)
+        return self._drawn.inside.features, self._drawn.outside.features
+
+
+class StoredHalf(InOutModel):
+    """A shadow model read from the store: its members are a half of the candidate records."""
+
+    def __init__(self, project: Project, store: Store, piece: Piece, no_features: str | None) -> None:
+        """`no_features` says why features are refused, if they are."""
+        self._project, self._piece, self._no_features = project, piece, no_features
+        self._result = result = store.get("train", piece.key)
+        trained_on = np.unpackbits(result.arrays["trained_on"])[: result.meta["at_stake"]].astype(bool)
+        super().__init__(outputs(result, "at_stake"), outputs(result, "test"), trained_on)
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        return oracle_of(self._piece, self._result)
+
+    def features(self) -> tuple[Array, Array]:
+        if self._no_features is not None:
+            raise HarnessError(self._no_features)
+        candidates = draw_of(self._project, self._piece.needs[0]).candidates().features
+        return candidates[self.trained_on], candidates[~self.trained_on]
 
 
 class TrainedTarget(Target):
@@ -119,7 +158,7 @@ class TrainedTarget(Target):
     def __init__(self, project: Project, store: Store, piece: Piece, defence: Defence, seed: int) -> None:
         self._project, self._store, self._piece, self._seed = project, store, piece, seed
         self._result = store.get("train", piece.key)
-        self._oracle = defence.wrap(oracle_of(store, piece), derive_seed(seed, "defence"))
+        self._oracle = defence.wrap(oracle_of(piece, self._result), derive_seed(seed, "defence"))
 
     @property
     def oracle(self) -> Oracle:

@@ -141,9 +141,7 @@ class _WorkerProject(Project):
 def _tables_of(project: Project, piece: Piece) -> set[str]:
     """The table files that a piece reads, by path below the root. Raises HarnessError for one outside of it."""
     attack = piece.settings.get("attack")
-    reads_features = isinstance(attack, Attack) and (
-        attack.asks_shadows if piece.kind == "fit" else attack.reads_features
-    )
+    reads_features = isinstance(attack, Attack) and attack.reads_features
     if piece.kind not in ("split", "train") and not reads_features:
         return set()
     dataset = piece.root.settings["dataset"]

@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 
-from harness.attacks import Attack, ScoringAttack
+from harness.attacks import Attack
+from harness.attacks.attack import by_rule
 from harness.config import Config
 from harness.coordinates import Place, place
 from harness.data.split import Split
@@ -83,16 +84,11 @@ REHEARSAL = 1 << 20
 """The number of the repeat that thresholds are learnt from, where an attack has them from there; no table has it."""
 
 
-def _by_rule(attack: Attack) -> Attack:
-    """The attack with its own rule for decisions."""
-    return attack.by_rule() if isinstance(attack, ScoringAttack) else attack
-
-
 class _HashedAttack:
     """The parts of an attack that are hashed, computed once: a plan asks for them at every cell."""
 
     def __init__(self, attack: Attack) -> None:
-        self.attack, self.learning = attack, _by_rule(attack).fitting()
+        self.attack, self.learning = attack, by_rule(attack).fitting()
         self.content, self.learned, self.code = attack.content(), self.learning.content(), attack.code
 
 
@@ -154,13 +150,13 @@ class Naming:
         as it was fitted on `shadows`, those of the repeat that it is rehearsed for; but a pool of halves knows the
         candidate records of its own split alone, so that it is the rehearsal's.
         """
-        by_rule = self.by_rule.setdefault(id(attack), _by_rule(attack))
-        if by_rule is attack:
+        if not attack.threshold_policy.needs_rehearsal:
             return None
+        ruled = self.by_rule.setdefault(id(attack), by_rule(attack))
         split = self.split(REHEARSAL)
         if attack.needs_halves:
-            shadows = self.shadows(by_rule, split, epsilon, noise_multiplier, REHEARSAL)
-        return self.evaluation(by_rule, self.target(split, noise_multiplier, REHEARSAL), shadows)
+            shadows = self.shadows(ruled, split, epsilon, noise_multiplier, REHEARSAL)
+        return self.evaluation(ruled, self.target(split, noise_multiplier, REHEARSAL), shadows)
 
     def split(self, repeat: int) -> Piece:
         """The piece that draws the records of one repeat; it needs the universe's, where the split divides one."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from harness.attacks import ScoringAttack
+from harness.attacks.attack import table_metrics
 from harness.coordinates import Attacked, Cell, Place
 from harness.execution.plan import CellRepeat, Piece, Plan, iterate_with_needs, sort_pieces
 from harness.execution.store import Store
@@ -136,7 +137,7 @@ def pieces_to_run(plan: Plan, spec: Spec, known: MeasurementCache, metrics_neede
         if not known.has(cell.model.work, of_model):
             roots[cell.model.key] = cell.model
         for (name, _), piece in cell.evaluations.items():
-            if not known.has(piece.work, set(metrics_needed) & {*spec.attacks[name].table_metrics}):
+            if not known.has(piece.work, set(metrics_needed) & {*table_metrics(spec.attacks[name])}):
                 roots[piece.key] = piece
     for cells, name, where in groups_of_runs(plan, spec):
         runs = [cell.evaluations[name, where] for cell in cells]

@@ -147,7 +147,7 @@ def measurement_table(
             add_row(cell, "", (), name, estimate, cell.model, cell.target)
         for (attack, where), piece in cell.evaluations.items():
             for name, estimate in source.metrics_of(piece).items():
-                if not spec.attacks[attack].leaves_out(name):
+                if not spec.attacks[attack].threshold_policy.leaves_out(name):
                     add_row(cell, attack, where, name, estimate, piece, piece)
     for cell, baseline in _pair_with_baseline(plan):
         for name, estimate in measure_against_baseline(

@@ -24,6 +24,10 @@ class Outputs:
         own = np.take_along_axis(self.log_probabilities, self.labels[:, None], axis=1)[:, 0]
         return -np.maximum(own, np.log(PROBABILITY_FLOOR)).astype(np.float64)
 
+    def take(self, records: Array | slice) -> Outputs:
+        """The outputs on chosen records alone: a mask (n,), indices, or a slice."""
+        return Outputs(self.log_probabilities[records], self.labels[records])
+
     def __len__(self) -> int:
         return len(self.labels)
 

@@ -5,18 +5,18 @@ They are those of specs; what they answer is kept in full precision.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from harness.arrays import Array
-from harness.attacks.attack import AttackResult, InOutModel, ScoringAttack, Target
+from harness.attacks.attack import ScoringAttack
 from harness.attacks.blind import Blind
 from harness.attacks.lira import Lira
 from harness.attacks.logloss import Logloss
+from harness.attacks.pool import Pool
 from harness.attacks.pooled import PooledAttack
 from harness.attacks.quantile import QuantileRegression
 from harness.attacks.rmia import Rmia
+from harness.attacks.target import AttackResult, Target
 from harness.hashing import derive_seed
 from harness.metrics.answers import Answers, Outputs
 from harness.model_audit.records import Records
@@ -86,9 +86,7 @@ class ModelTarget(Target):
         return Outputs(self._outputs.log_probabilities[start:end], self._outputs.labels[start:end])
 
 
-def attack_model(
-    records: Records, outputs: Outputs, pool: Sequence[InOutModel], seed: int
-) -> dict[str, tuple[str, Answers]]:
+def attack_model(records: Records, outputs: Outputs, pool: Pool, seed: int) -> dict[str, tuple[str, Answers]]:
     """A description and the answers of each attack; LiRA and RMIA only with a pool."""
     target = ModelTarget(records, outputs)
     attacks: dict[str, ScoringAttack] = {
@@ -100,7 +98,7 @@ def attack_model(
         attacks |= {LIRA: lira(), RMIA: _Rmia()}
     answers = {}
     for name, attack in attacks.items():
-        learnt = attack.fit_halves(pool, derive_seed(seed, "model audit", name)) if attack.needs_halves else {}
+        learnt = attack.fit(pool, derive_seed(seed, "model audit", name)) if attack.shadow_pool else {}
         answers[name] = (attack.summary, _answers_in(attack.measure(target, learnt).arrays))
     return answers
 

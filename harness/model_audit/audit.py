@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.attacks.pool import Pool
 from harness.metrics.answers import Answers, Outputs
 from harness.metrics.exposure import exposed_members
 from harness.model_audit.asking import ask_model
@@ -82,7 +83,7 @@ def audit_model(question: Question, progress: Progress | None = None) -> ModelAu
     given = (question.classes, question.predict, answer.classes)
     labels, classes = label_places(records.labels, logp.shape[1], *given)
     outputs = Outputs(logp, labels)
-    pool = make_pool(question, records, outputs, classes, shown) if question.train is not None else []
+    pool = make_pool(question, records, outputs, classes, shown) if question.train is not None else Pool()
     answered = attack_model(records, outputs, pool, question.seed)
     answers = {name: one for name, (_, one) in answered.items()}
     attacks = tuple(_measure(name, summary, answers, question) for name, (summary, _) in answered.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.arrays import Array
-from harness.attacks.attack import InOutModel
+from harness.attacks.pool import InOutModel, Pool
 from harness.hashing import derive_seed, generator
 from harness.metrics.answers import Outputs
 from harness.model_audit.asking import Job, train_pool
@@ -33,17 +33,17 @@ def draw_halves(labels: Array, models: int, seed: int) -> Array:
 
 def make_pool(
     question: Question, records: Records, outputs: Outputs, classes: tuple[str, ...], progress: Progress
-) -> list[InOutModel]:
+) -> Pool:
     """Train the pool and ask its models about all records; `outputs` are the audited model's."""
     n, labels, smallest = records.candidates, outputs.labels, outputs.log_probabilities.min()
     halves = draw_halves(labels[:n], question.models, question.seed)
     seeds = [derive_seed(question.seed, "model audit", "model", i) % SEEDS for i in range(question.models)]
     jobs = [Job(half, seed, records.copies[:n]) for half, seed in zip(halves, seeds, strict=True)]
     answers = train_pool(question, records.features, records.labels, classes, jobs, progress)
-    return [
+    return Pool(
         InOutModel(Outputs(logp[:n], labels[:n]), Outputs(logp[n:], labels[n:]), half)
         for logp, half in zip((np.where(np.isneginf(one), smallest, one) for one in answers), halves, strict=True)
-    ]
+    )
 
 
 def fill_zeros(log_probabilities: Array) -> Array:

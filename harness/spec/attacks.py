@@ -8,6 +8,7 @@ from itertools import product
 from pydantic import ValidationError
 
 from harness.attacks import Attack, ScoringAttack
+from harness.attacks.attack import table_metrics
 from harness.attacks.logloss import Logloss
 from harness.coordinates import Level
 from harness.errors import first_fault
@@ -48,7 +49,7 @@ def attack_variants(attack: Attack, axes: dict[str, Axis]) -> Iterable[tuple[dic
             variant = type(attack).model_validate(data) if axes else attack
         except ValidationError as error:
             raise ValueError(first_fault(error)) from None
-        if variant.table_metrics != attack.table_metrics:
+        if table_metrics(variant) != table_metrics(attack):
             raise ValueError(f"{THRESHOLD_FROM}: none holds at all places of an attack; declare a second attack for it")
         yield dict(zip(axes, chosen, strict=True)), variant
 
@@ -57,7 +58,7 @@ def refuse_missing_decisions(panel: Panel, attacks: Mapping[str, Attack]) -> Non
     """Raises ValueError for a figure of what depends on decisions, of attacks that make none."""
     named = [attacks[name] for name in panel.attacks or attacks if name in attacks]
     for metric in panel.metrics:
-        missing = [attack.leaves_out(metric) for attack in named]
+        missing = [attack.threshold_policy.leaves_out(metric) for attack in named]
         if any(missing) if panel.attacks else missing and all(missing):
             raise ValueError(
                 f"figure {panel.title!r}: {metric} depends on decisions, and an attack that is drawn makes none "

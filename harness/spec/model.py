@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field, model_validator
 
 from harness.attacks import ATTACKS, Attack, ScoringAttack
+from harness.attacks.attack import table_metrics
 from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
 from harness.config import Config
@@ -100,10 +101,10 @@ class Spec(Config):
             return names_of_results(self.experiment)
         return NameScope(
             arms={arm: self.experiment.levels(arm) for arm in self.experiment.arms},
-            attacks={name: attack.table_metrics for name, attack in self.attacks.items()},
+            attacks={name: table_metrics(attack) for name, attack in self.attacks.items()},
             scored=frozenset(name for name, attack in self.attacks.items() if isinstance(attack, ScoringAttack)),
             without_threshold=frozenset(
-                n for n, attack in self.attacks.items() if attack.table_metrics != attack.measures
+                n for n, attack in self.attacks.items() if table_metrics(attack) != attack.measures
             ),
             attack_axes={
                 name: {axis: declared.values for axis, declared in axes.items()}
@@ -300,7 +301,7 @@ class Spec(Config):
         setups = [(v.arm, v.setup) for v in experiment.variants()] if varied else list(experiment.arms.items())
         for arm, defence in ((arm, setup.defence) for arm, setup in setups if setup.defence.answers == "labels"):
             for name, attack in self.attacks.items():
-                if attack.needs_answers == "posteriors":
+                if attack.access == "posteriors":
                     one_hot = "labels_as" in type(attack).model_fields
                     raise ValueError(
                         f"attack {name!r} needs posteriors, and in the arm {arm!r} the defence "

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.attacks.attack import table_metrics
 from harness.files import write_text
 from harness.spec.profile import Scaled
 
@@ -49,7 +50,7 @@ def resolve(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) ->
     if sequential and scaled.max_repeats is not None:
         claims["max_repeats"] = scaled.max_repeats
     attacks = {name: value for name, value in inputs.items() if name != "experiment"}
-    if undecided := [name for name, attack in scaled.spec.attacks.items() if attack.table_metrics != attack.measures]:
+    if undecided := [name for name, attack in scaled.spec.attacks.items() if table_metrics(attack) != attack.measures]:
         attacks["without_threshold"] = undecided
     if curves := [panel for panel in dumped["figure"] if panel["curve"] is not None]:
         attacks["curves"] = curves  # they are drawn of what attacks left behind

@@ -8,7 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from harness.arrays import Array
-from harness.attacks.attack import Attack, AttackResult, Fitted, InOutModel, ShadowModel, ShadowOutputs, Target
+from harness.attacks.attack import Attack, Fitted, fault_of_form
+from harness.attacks.pool import InOutModel, Pool
+from harness.attacks.target import AttackResult, Target
 from harness.defences.oracle import LabelsOnly, ModelOracle, Oracle
 from harness.errors import HarnessError
 from harness.hashing import generator
@@ -72,6 +74,13 @@ class MemorisingTarget(Target):
         return Outputs(self._model.log_probabilities(features), labels)
 
 
+class _WithoutFeatures(MemorisingTarget):
+    """One that a worker has who was not told that features are needed."""
+
+    def features(self) -> tuple[Array, Array]:
+        raise HarnessError("it asks for features; set reads_features = True in the attack")
+
+
 def memorising_target(seed: int = 0, labels_only: bool = False) -> MemorisingTarget:
     """A target of half members and half others whose labels are random, so that it tells them by memory alone."""
     features, labels, test = _records()
@@ -86,8 +95,10 @@ def check_attack(attack: Attack) -> None:
     """
     name = type(attack).plugin_name()
     check_configuration(attack)
+    fault = fault_of_form(type(attack))
+    require(fault is None, f"{name}: {fault}")
     require(type(attack).summary.strip(), f"{name}: `summary` says in no words what it is")
-    target = memorising_target(labels_only=attack.needs_answers == "labels")
+    target = memorising_target(labels_only=attack.access == "labels")
     fitted = _fit(attack)
     stored = _through_a_file(name, fitted)
     first, again, reread = (attack.measure(target, learnt) for learnt in (fitted, fitted, stored))
@@ -115,19 +126,23 @@ def _check_result(name: str, attack: Attack, result: AttackResult) -> None:
 
 def _fit(attack: Attack) -> Fitted:
     name = type(attack).plugin_name()
-    shadows = [memorising_target(seed=1), memorising_target(seed=2)]
     try:
-        if attack.needs_halves:
-            require(attack.refuses(POOL) is None, f"{name}: {attack.refuses(POOL)}")
-            return attack.fit_halves([_in_out(t) for t in _complementary()], seed=3)
-        if attack.asks_shadows:
-            return attack.fit_asking([_shadow(shadows[0])], seed=3)
-        outputs = [ShadowOutputs(s.members, s.nonmembers) for s in shadows] if attack.shadow_pool else []
-        return attack.fit(outputs, CLASSES, seed=3)
-    except NotImplementedError as error:
-        raise NonConformance(
-            f"{name}: its `shadow_pool`, `asks_shadows` and `needs_halves` do not say what it learns from: {error}"
-        ) from None
+        return attack.fit(_pool(name, attack), 3)
+    except HarnessError as error:
+        raise NonConformance(f"{name}: fit is refused what it asks for: {error}") from None
+
+
+def _pool(name: str, attack: Attack) -> Pool:
+    """What an attack is fitted on where it says what it says of itself; no more than that."""
+    its_pool = f"its pool {attack.shadow_pool!r}"
+    if attack.shadow_pool is None:
+        return Pool(name=its_pool)
+    if attack.needs_halves:
+        require(attack.refuses(POOL) is None, f"{name}: {attack.refuses(POOL)}")
+        return Pool([_in_out(target, attack.reads_features) for target in _complementary()], its_pool)
+    features, labels, test = _records()
+    kind = MemorisingTarget if attack.reads_features else _WithoutFeatures
+    return Pool([kind(features, labels, _half(seed), test, labels_only=False) for seed in (1, 2)], its_pool)
 
 
 def _complementary() -> list[MemorisingTarget]:
@@ -137,14 +152,10 @@ def _complementary() -> list[MemorisingTarget]:
     return [MemorisingTarget(features, labels, half, test, labels_only=False) for half in halves]
 
 
-def _in_out(target: MemorisingTarget) -> InOutModel:
+def _in_out(target: MemorisingTarget, with_features: bool) -> InOutModel:
     candidates = Outputs(target.oracle.log_probabilities(target._features), target._labels)
-    return InOutModel(candidates, target.test, target._inside, target.oracle, target._features)
-
-
-def _shadow(target: MemorisingTarget) -> ShadowModel:
-    (inside, outside), (own, others) = target.features(), target.labels()
-    return ShadowModel(target.oracle, (inside, own), (outside, others))
+    features = target._features if with_features else None
+    return InOutModel(candidates, target.test, target._inside, target.oracle, features)
 
 
 def _records() -> tuple[Array, Array, Array]:

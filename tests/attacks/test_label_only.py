@@ -11,7 +11,7 @@ from scipy.stats import binom, norm
 from sklearn.metrics import roc_auc_score
 
 from harness.arrays import Array
-from harness.attacks import Outputs, ShadowModel, ShadowOutputs, Target
+from harness.attacks import Outputs, Pool, Target
 from harness.attacks.boundary import Boundary, distances
 from harness.attacks.gap import Gap
 from harness.attacks.max_posterior import MaxPosterior
@@ -22,6 +22,7 @@ from harness.defences import ModelOracle, Oracle
 from harness.defences.argmax import Argmax
 from harness.errors import HarnessError
 from harness.metrics.membership import best_threshold
+from tests.attacks.test_pooled import Known, outputs
 
 
 class Asked(Target):
@@ -80,11 +81,6 @@ def numbered(start: int, n: int) -> Array:
     return np.stack([np.arange(start, start + n), np.arange(n) % 2], axis=1).astype(np.float32)
 
 
-def shadow(function: Callable[[Array], Array], inside: Array, outside: Array) -> ShadowModel:
-    sides = ((features, features[:, -1].astype(int)) for features in (inside, outside))
-    return ShadowModel(ModelOracle(function, 2), *sides)
-
-
 def test_the_gap_attack_is_right_about_a_memorising_model_and_knows_nothing_of_a_constant_one() -> None:
     inside, outside = numbered(0, 60), numbered(60, 40)
     target = Asked(memorising(60), inside, outside, defended=True)
@@ -129,7 +125,7 @@ def test_the_network_learns_what_the_shadow_model_shows(order: str) -> None:
         return [Outputs(two(np.where(labels == 1, p, 1 - p)), labels) for p in (0.99, 0.7)]
 
     attack = PosteriorNetwork(order=order, learning_rate=0.01)
-    fitted = attack.fit([ShadowOutputs(*sides(400))], 2, seed=3)
+    fitted = attack.fit(Pool([Known(*sides(400), outputs(np.zeros(2)))]), 3)
     inside, outside = sides(200)
 
     class Given(Asked):
@@ -144,7 +140,7 @@ def test_attacks_on_posteriors_are_left_with_chance_where_labels_alone_are_answe
     inside, outside = (rng.normal(0, s, (200, 2)).astype(np.float32) for s in (3, 1))
     target = Asked(linear, inside, outside, defended=True)
     assert MaxPosterior(labels_as="one-hot").measure(target, {}).metrics["auc"].value == 0.5
-    assert (MaxPosterior().needs_answers, MaxPosterior(labels_as="one-hot").needs_answers) == ("posteriors", "labels")
+    assert (MaxPosterior().access, MaxPosterior(labels_as="one-hot").access) == ("posteriors", "labels")
 
 
 @pytest.mark.parametrize("p", [0.0, 0.003, 0.2, 1.0])
@@ -198,8 +194,8 @@ def test_the_sampling_attack_finds_the_scale_at_which_members_differ() -> None:
     sign = rng.choice([-1, 1], 200)
     inside, outside = (np.stack([d * sign, sign > 0], axis=1).astype(np.float32) for d in (1.0, 0.5))
     attack = Sampling(by="gaussian", scale=(0.01, 0.5, 1000.0), queries=50, fitting_queries=40)
-    model = shadow(linear, inside, outside)
-    fitted = attack.fit_asking([model], seed=1)
+    model = Asked(linear, inside, outside)
+    fitted = attack.fit(Pool([model]), 1)
     assert model.oracle.queries == 3 * 400 * 40
     assert fitted["scale"] == 0.5
     assert fitted["scale_aucs"][0] == 0.5
@@ -221,7 +217,7 @@ def test_the_sampling_attack_finds_the_scale_at_which_members_differ() -> None:
 def test_only_the_first_records_are_asked_about_where_so_many_are_enough() -> None:
     inside = outside = np.ones((30, 2), dtype=np.float32)
     attack = Sampling(by="gaussian", scale=1.0, queries=3, fitting_queries=2, points=10)
-    fitted = attack.fit_asking([shadow(linear, inside, outside)], seed=1)
+    fitted = attack.fit(Pool([Asked(linear, inside, outside)]), 1)
     target = Asked(linear, inside, outside)
     attack.measure(target, fitted)
     assert target.oracle.queries == 2 * 10 * 3
@@ -290,10 +286,8 @@ def test_the_boundary_attack_tells_whom_the_model_holds_far_from_it() -> None:
             return (sign > 0).astype(int), (sign > 0).astype(int)
 
     inside, outside = at(1.0), at(0.5)
-    model = ModelOracle(plane, 2)
     attack = Boundary(steps=2, directions=20)
-    labels = (sign > 0).astype(int)
-    fitted = attack.fit_asking([ShadowModel(model, (inside, labels), (outside, labels))], seed=1)
+    fitted = attack.fit(Pool([Plane(plane, inside, outside)]), 1)
     target = Plane(plane, inside, outside, defended=True)
     result = attack.measure(target, fitted)
     assert result.metrics["auc"].value > 0.98

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from harness.arrays import Array
-from harness.attacks import InOutModel, Outputs, Target
+from harness.attacks import InOutModel, Outputs, Pool, Target
 from harness.attacks.lira import Lira
 from harness.attacks.lira_queries import LiraQueries
-from harness.attacks.pooled import PoolTarget, confidence
+from harness.attacks.pooled import confidence
 from harness.attacks.rmia import Rmia
 from harness.defences import ModelOracle
 from harness.errors import HarnessError
@@ -101,7 +101,7 @@ def test_lira_is_the_ratio_of_the_two_densities(variance: str, online: bool) -> 
     """Record by record, with SciPy's densities and NumPy's variances of the values on each side."""
     pool, target = pool_and_target(np.random.default_rng(3), 8)
     attack = Lira(variance=variance, online=online)  # type: ignore[arg-type]
-    result = attack.answers(target, attack.fit_halves(pool, 0))
+    result = attack.answers(target, attack.fit(Pool(pool), 0))
     seen = np.stack([confidence(m.candidates) for m in pool])
     masks = np.stack([m.trained_on for m in pool])
     sides = [[seen[mask[:, r], r] for r in range(seen.shape[1])] for mask in (masks, ~masks)]
@@ -120,7 +120,7 @@ def test_lira_is_the_ratio_of_the_two_densities(variance: str, online: bool) -> 
 def test_pooled_variance_is_taken_below_64_models() -> None:
     for models, alike in ((62, True), (64, False)):
         pool, _ = pool_and_target(np.random.default_rng(1), models)
-        fitted = Lira().fit_halves(pool, 0)
+        fitted = Lira().fit(Pool(pool), 0)
         assert (len(set(fitted["std_out"].tolist())) == 1) == alike
 
 
@@ -129,7 +129,7 @@ def test_lira_finds_what_can_be_found() -> None:
     rng = np.random.default_rng(5)
     pool, target = pool_and_target(rng, 128, m=4000, n=4000)
     lira = Lira()
-    result = lira.answers(target, lira.fit_halves(pool, 0))
+    result = lira.answers(target, lira.fit(Pool(pool), 0))
     measured = auc(result.member_scores, result.nonmember_scores)
     assert abs(measured.value - norm.cdf(1 / np.sqrt(2))) < 4 * measured.stderr
     # Decisions at ratio 1: both kinds of error have the chance that half a deviation is exceeded.
@@ -138,7 +138,7 @@ def test_lira_finds_what_can_be_found() -> None:
     plain = auc(confidence(target.members), confidence(target.nonmembers))  # hardness hides it from a global threshold
     assert plain.value < 0.62
     offline = Lira(online=False, level=0.05)
-    called = offline.answers(target, offline.fit_halves(pool, 0))
+    called = offline.answers(target, offline.fit(Pool(pool), 0))
     assert called.nonmember_decisions.mean() == pytest.approx(0.05, abs=0.02)
 
 
@@ -147,7 +147,7 @@ def test_rmia_is_the_share_of_the_population_that_a_record_is_favoured_over(onli
     """In two loops, from the ratios as the paper writes them."""
     pool, target = pool_and_target(np.random.default_rng(7), 6)
     attack = Rmia(online=online, gamma=1.3, a=0.4)
-    result = attack.answers(target, attack.fit_halves(pool, 0))
+    result = attack.answers(target, attack.fit(Pool(pool), 0))
 
     def p(of: Outputs, r: int) -> float:
         return float(np.exp(of.log_probabilities[r, of.labels[r]]))
@@ -224,7 +224,7 @@ def test_several_queries_are_independent_likelihoods(online: bool) -> None:
         linear(own),
     )
     attack = LiraQueries(queries=3, scale=0.2, online=online, variance="record")
-    fitted = attack.fit_halves(pool, 11)
+    fitted = attack.fit(Pool(pool), 11)
     result = attack.answers(target, fitted)
     asked = [records, *attack._copies(records, 11)]
     assert len(asked) == 3
@@ -242,18 +242,18 @@ def test_several_queries_are_independent_likelihoods(online: bool) -> None:
             wanted = np.mean(ratios) if online else np.sum(ratios) / np.sqrt(3)
             assert score == pytest.approx(wanted, rel=1e-4, abs=1e-4)
     with pytest.raises(HarnessError, match="the candidate records are not known"):
-        attack.fit_halves(pool_and_target(rng, 8)[0], 0)
+        attack.fit(Pool(pool_and_target(rng, 8)[0]), 0)
 
 
 def test_points_are_the_first_records_at_stake() -> None:
     pool, target = pool_and_target(np.random.default_rng(2), 4)
     attack = Lira(points=50)
-    some = attack.answers(target, attack.fit_halves(pool, 0))
-    every = Lira().answers(target, Lira(variance="record").fit_halves(pool, 0))
+    some = attack.answers(target, attack.fit(Pool(pool), 0))
+    every = Lira().answers(target, Lira(variance="record").fit(Pool(pool), 0))
     assert (len(some.member_scores), len(some.nonmember_scores)) == (40, 10)
     assert len(every.nonmember_scores) == 60
     with pytest.raises(HarnessError, match="none is a non-member; raise points"):
-        Lira(points=30).answers(target, Lira(points=30).fit_halves(pool, 0))
+        Lira(points=30).answers(target, Lira(points=30).fit(Pool(pool), 0))
 
 
 def _cut_models(models: list[InOutModel], where: slice) -> list[InOutModel]:
@@ -270,11 +270,11 @@ def test_all_blocks_give_the_mean_of_attacks_on_each_block_alone() -> None:
     """Against the same attack on pools and targets that have the records of one block only."""
     pool, _ = pool_and_target(np.random.default_rng(8), 10, m=70, n=55)
     attack, alone = Lira(variance="record", points=40, blocks="all"), Lira(variance="record")
-    measured = attack.measure(PoolTarget(pool[0]), attack.fit_halves(pool[2:], 0))
+    measured = attack.measure(pool[0], attack.fit(Pool(pool[2:]), 0))
     each = []
     for start in (0, 40, 80):  # the last five records are of no block
         own, *others = _cut_models([pool[0], *pool[2:]], slice(start, start + 40))
-        each.append(alone.measure(PoolTarget(own), alone.fit_halves(others, 0)).metrics)
+        each.append(alone.measure(own, alone.fit(Pool(others), 0)).metrics)
     assert len(measured.arrays["member_scores"]) + len(measured.arrays["nonmember_scores"]) == 120
     assert measured.metrics.keys() == each[0].keys()
     for name, value in measured.metrics.items():
@@ -290,7 +290,7 @@ def test_all_blocks_have_the_mean_of_the_first_and_vary_less() -> None:
         pool, _ = pool_and_target(rng, 9, m=300, n=300)
         both = []
         for attack in (Lira(variance="record", points=40), Lira(variance="record", points=40, blocks="all")):
-            measured = attack.measure(PoolTarget(pool[8]), attack.fit_halves(pool[:8], 0)).metrics
+            measured = attack.measure(pool[8], attack.fit(Pool(pool[:8]), 0)).metrics
             both.append([measured[name].value for name in ("auc", "held_out_precision_gain")])
         seen.append(both)
     first, every = np.moveaxis(np.array(seen), 1, 0)
@@ -305,10 +305,10 @@ def test_blocks_that_cannot_be_attacked_are_refused() -> None:
         Lira(blocks="all")
     few = Lira(points=101, blocks="all")
     with pytest.raises(HarnessError, match="blocks of 101 records of 100 candidate records; points is at most 100"):
-        few.fit_halves(pool, 0)
+        few.fit(Pool(pool), 0)
     some = Lira(points=30, blocks="all")
     with pytest.raises(HarnessError, match="of the 30 records of block 0 none is a non-member; raise points"):
-        some.measure(target, some.fit_halves(pool, 0))
+        some.measure(target, some.fit(Pool(pool), 0))
 
 
 COINS = (
@@ -434,14 +434,14 @@ def test_a_threshold_from_the_pool_is_the_best_on_its_models_each_attacked_by_th
         posing = Known(
             *(outputs(confidence(model.candidates)[side]) for side in (model.trained_on, ~model.trained_on)), model.test
         )
-        fitted = own.fit_halves(others, 0)
+        fitted = own.fit(Pool(others), 0)
         for side, inside in ((model.trained_on, True), (~model.trained_on, False)):
             result = own.scores(posing.inside if inside else posing.outside, posing, fitted, np.flatnonzero(side))
             scores += list(result)
             is_member += [inside] * int(side.sum())
     every, truth = np.array(scores), np.array(is_member)
     gains = {t: np.mean(every[truth] >= t) - np.mean(every[~truth] >= t) for t in np.unique(every)}
-    fitted = attack.fit_halves(pool, 0)
+    fitted = attack.fit(Pool(pool), 0)
     assert gains[float(fitted["threshold"])] == pytest.approx(max(gains.values()), abs=1e-12)
     result = attack.answers(target, fitted)
     np.testing.assert_array_equal(result.member_decisions, result.member_scores >= fitted["threshold"])
@@ -452,7 +452,7 @@ def test_rmia_calls_members_with_a_threshold_from_the_pool_where_its_own_calls_h
     """Half of the population is the published threshold; where training moves records little, nobody gets there."""
     pool, target = pool_and_target(np.random.default_rng(6), 16, shift=2.5, m=400, n=400)
     by_rule = {rule: Rmia(threshold=rule) for rule in ("own", "pool")}  # type: ignore[arg-type]
-    decided = {rule: attack.answers(target, attack.fit_halves(pool, 0)) for rule, attack in by_rule.items()}
+    decided = {rule: attack.answers(target, attack.fit(Pool(pool), 0)) for rule, attack in by_rule.items()}
     own, best = (advantage(d.member_decisions, d.nonmember_decisions).value for d in decided.values())
     np.testing.assert_array_equal(decided["own"].member_scores, decided["pool"].member_scores)
     largest = METRICS["max_advantage"].function(decided["pool"]).value
@@ -463,7 +463,7 @@ def test_rmia_calls_members_with_a_threshold_from_the_pool_where_its_own_calls_h
 def test_a_pool_that_is_too_small_for_a_threshold_is_refused() -> None:
     pool, _ = pool_and_target(np.random.default_rng(7), 2)
     with pytest.raises(HarnessError, match="raise the pool's count"):
-        Rmia(threshold="pool").fit_halves(pool, 0)
+        Rmia(threshold="pool").fit(Pool(pool), 0)
 
 
 def test_the_threshold_of_before_leaves_the_name_as_it_was() -> None:

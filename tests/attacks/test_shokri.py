@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from harness.attacks import Outputs, ShadowOutputs, networks
+from harness.attacks import Outputs, Pool, Target, networks
 from harness.attacks.networks import ADAM_EPSILON, BETA1, BETA2, StackedNetworks, forward, gradients, train_stacked
 from harness.attacks.shokri import Shokri
 from harness.metrics.membership import advantage
+from tests.attacks.test_pooled import Known
 
 
 def cross_entropy(weights: list[np.ndarray], inputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -104,11 +105,14 @@ def model_outputs(rng: np.random.Generator, n: int, confident: bool) -> Outputs:
     return Outputs(np.log(p), labels)
 
 
+def shadow(rng: np.random.Generator, n: int) -> Target:
+    return Known(model_outputs(rng, n, True), model_outputs(rng, n, False), model_outputs(rng, 2, False))
+
+
 def test_planted_memorisation_is_found_and_its_absence_too() -> None:
     rng = np.random.default_rng(6)
     attack = Shokri(epochs=20)
-    shadows = [ShadowOutputs(model_outputs(rng, 400, True), model_outputs(rng, 400, False)) for _ in range(2)]
-    fitted = attack.fit(shadows, 3, seed=1)
+    fitted = attack.fit(Pool(shadow(rng, 400) for _ in range(2)), 1)
     leaky = attack.answer(model_outputs(rng, 500, True), model_outputs(rng, 500, False), fitted)
     assert advantage(leaky.member_decisions, leaky.nonmember_decisions).value > 0.95
     truth = np.r_[np.ones(500), np.zeros(500)]
@@ -119,7 +123,7 @@ def test_planted_memorisation_is_found_and_its_absence_too() -> None:
 
 def test_fit_is_a_function_of_its_seed() -> None:
     rng = np.random.default_rng(7)
-    shadows = [ShadowOutputs(model_outputs(rng, 60, True), model_outputs(rng, 60, False))]
-    one, same, other = (Shokri(epochs=2).fit(shadows, 3, seed) for seed in (1, 1, 2))
+    pool = Pool([shadow(rng, 60)])
+    one, same, other = (Shokri(epochs=2).fit(pool, seed) for seed in (1, 1, 2))
     assert all((one[k] == same[k]).all() for k in one)
     assert any((one[k] != other[k]).any() for k in one)

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from harness.arrays import Array
-from harness.attacks import ATTACKS, Target
-from harness.attacks.attack import AttackResult, Fitted, ScoringAttack
+from harness.attacks import ATTACKS, Pool, Target
+from harness.attacks.attack import Fitted, ScoringAttack, by_rule, table_metrics
 from harness.attacks.lira import Lira
-from harness.attacks.pooled import PoolTarget
+from harness.attacks.target import AttackResult
+from harness.attacks.threshold import decide_from
 from harness.errors import HarnessError
 from harness.execution.plan import complete_repeats, faults_of_models, sort_pieces, trained_repeats
 from harness.execution.planner import make_plan
@@ -54,10 +55,10 @@ def test_a_rehearsal_gives_the_threshold_and_changes_no_score(
     plan = make_plan(project, spec)
     differs = 0
     for cell in plan.cells:
-        for rehearsed, by_rule in PAIRS.items():
+        for rehearsed, ruled in PAIRS.items():
             at = cell.arm, cell.epsilon, cell.repeat
             for metric in OF_SCORES:
-                assert values[(*at, rehearsed, metric)] == pytest.approx(values[(*at, by_rule, metric)], abs=1e-6)
+                assert values[(*at, rehearsed, metric)] == pytest.approx(values[(*at, ruled, metric)], abs=1e-6)
             piece = cell.evaluations[rehearsed, ()]
             (rehearsal,) = [need for need in piece.needs if need.kind == "evaluate"]
             # Another model on a draw of its own, that no row is of.
@@ -67,7 +68,7 @@ def test_a_rehearsal_gives_the_threshold_and_changes_no_score(
             expected = _advantage_at(_best_of(earlier), own)
             assert values[(*at, rehearsed, "advantage")] == pytest.approx(expected, abs=1e-12)
             assert values[(*at, rehearsed, "attack_accuracy")] == pytest.approx((1 + expected) / 2, abs=1e-12)
-            differs += values[(*at, rehearsed, "advantage")] != values[(*at, by_rule, "advantage")]
+            differs += values[(*at, rehearsed, "advantage")] != values[(*at, ruled, "advantage")]
     assert differs > len(plan.cells)
     # Without a threshold the same evaluation has fewer rows, and these are of scores.
     assert all(cell.evaluations["undecided", ()] == cell.evaluations["logloss", ()] for cell in plan.cells)
@@ -158,8 +159,8 @@ def test_one_more_target_serves_all_repeats_of_a_place_and_draws_for_itself(
     targets: dict[object, set[str]] = {}
     repeats = {cell.target.seed for cell in plan.cells} | {cell.split.seed for cell in plan.cells}
     for cell in plan.cells:
-        for rehearsed, by_rule in PAIRS.items():
-            one, other = cell.evaluations[rehearsed, ()], cell.evaluations[by_rule, ()]
+        for rehearsed, ruled in PAIRS.items():
+            one, other = cell.evaluations[rehearsed, ()], cell.evaluations[ruled, ()]
             assert one.seed == other.seed
             assert one.work != other.work
             (rehearsal,) = [need for need in one.needs if need.kind == "evaluate"]
@@ -172,7 +173,7 @@ def test_one_more_target_serves_all_repeats_of_a_place_and_draws_for_itself(
             # The attack is rehearsed as it was fitted for this repeat.
             fits = [[need for need in piece.needs if need.kind == "fit"] for piece in (one, other, rehearsal)]
             assert fits[0] == fits[1] == fits[2]
-            assert len(fits[0]) == (by_rule == "shokri")
+            assert len(fits[0]) == (ruled == "shokri")
     assert len(targets) == 2 * 6
     assert all(len(keys) == 1 for keys in targets.values())
 
@@ -212,16 +213,16 @@ def test_every_score_attack_has_the_field_and_keeps_its_name_without_it(kind: st
     cls = ATTACKS[kind]
     needed = {"by": "flip", "scale": 0.1} if kind in ("sampling", "lira-queries") else {}
     fields = {k: v for k, v in needed.items() if k in cls.model_fields}
-    by_rule, rehearsed = cls(**fields), cls(**fields, threshold_from="rehearsal")
+    ruled, rehearsed = cls(**fields), cls(**fields, threshold_from="rehearsal")
     undecided = cls(**fields, threshold_from="none")
     assert isinstance(rehearsed, ScoringAttack)
     assert isinstance(undecided, ScoringAttack)
-    assert undecided.content() == by_rule.content()
-    assert {*undecided.measures} - {*undecided.table_metrics} == OF_DECISIONS
-    assert by_rule.table_metrics == by_rule.measures
-    assert "threshold_from" not in by_rule.content()
-    assert rehearsed.content() == {**by_rule.content(), "threshold_from": "rehearsal"}
-    assert rehearsed.by_rule().content() == by_rule.content()
+    assert undecided.content() == ruled.content()
+    assert {*undecided.measures} - {*table_metrics(undecided)} == OF_DECISIONS
+    assert table_metrics(ruled) == ruled.measures
+    assert "threshold_from" not in ruled.content()
+    assert rehearsed.content() == {**ruled.content(), "threshold_from": "rehearsal"}
+    assert by_rule(rehearsed).content() == ruled.content()
 
 
 class Scores(ScoringAttack):
@@ -248,7 +249,7 @@ def test_what_does_not_depend_on_decisions_stays() -> None:
     attack = Scores()
     first = attack.pack_answers(Answers(inside, outside, inside > 9, outside > 9))
     own = {**first.metrics, "queries": first.metrics["auc"], "auc": first.metrics["tpr_at_1pct_fpr"]}
-    decided = attack.decide_from(0.5, AttackResult({**first.arrays, "other": inside}, own), Nobody())
+    decided = decide_from(attack, 0.5, AttackResult({**first.arrays, "other": inside}, own), Nobody())
     at_half = measure_answers(Answers(inside, outside, inside >= 0.5, outside >= 0.5))
     changed = {"advantage", "tpr", "fpr", "attack_accuracy"}
     assert {name for name in own if decided.metrics[name] != own[name]} == changed
@@ -260,22 +261,24 @@ def test_what_does_not_depend_on_decisions_stays() -> None:
 
 def test_an_attack_that_keeps_no_scores_cannot_be_decided_again() -> None:
     with pytest.raises(HarnessError, match="attack scores: threshold_from is rehearsal, and its results keep no"):
-        Scores().decide_from(0.5, AttackResult({}, {}), Nobody())
+        decide_from(Scores(), 0.5, AttackResult({}, {}), Nobody())
 
 
 def test_an_attack_cannot_have_a_field_of_that_name_for_something_else() -> None:
-    with pytest.raises(TypeError, match="has threshold_from already"):
-        type("Other", (Scores,), {"__annotations__": {"threshold_from": "str"}, "threshold_from": "own"})
+    other = type("Other", (Scores,), {"__annotations__": {"threshold_from": "str"}, "threshold_from": "own"})
+    with pytest.raises(TypeError, match="Other: every attack on scores has threshold_from already"):
+        ATTACKS.register(other)
+    assert "scores" not in ATTACKS.names()
 
 
 def test_blocks_are_decided_block_by_block() -> None:
     """A mean over blocks of what each block's decisions are worth, and scores that stay."""
     pool, _ = pool_and_target(np.random.default_rng(8), 10, m=70, n=50)
-    target, attack = PoolTarget(pool[0]), Lira(variance="record", points=30, blocks="all")
-    fitted = attack.fit_halves(pool[2:], 0)
-    by_rule = attack.measure(target, fitted)
-    decided = attack.decide_from(0.1, by_rule, target)
-    stay = {name for name in by_rule.metrics if decided.metrics[name] == by_rule.metrics[name]}
+    target, attack = pool[0], Lira(variance="record", points=30, blocks="all")
+    fitted = attack.fit(Pool(pool[2:]), 0)
+    measured = attack.measure(target, fitted)
+    decided = decide_from(attack, 0.1, measured, target)
+    stay = {name for name in measured.metrics if decided.metrics[name] == measured.metrics[name]}
     assert {"auc", "tpr_at_5pct_fpr", "held_out_advantage"} <= stay
     answers = attack.answers(target, fitted)
     places = [at // 30 for at in target.places]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from harness.arrays import Array
-from harness.attacks.attack import InOutModel
+from harness.attacks.pool import InOutModel, Pool
 from harness.metrics.answers import Answers, Outputs
 from harness.metrics.membership import tpr_at_fpr
 from harness.model_audit.asking import log_probabilities
@@ -172,7 +172,7 @@ def small_pool(models: int = 8, n: int = 60) -> tuple[Records, Outputs, list[InO
 
 def test_loss_and_lira_are_what_their_formulas_give() -> None:
     records, outputs, pool = small_pool()
-    answers = {name: one for name, (_, one) in attack_model(records, outputs, pool, 0).items()}
+    answers = {name: one for name, (_, one) in attack_model(records, outputs, Pool(pool), 0).items()}
     assert list(answers) == ["blind", "loss", "quantile", "lira", "rmia"]
     own = [math.log(p) for p in np.exp(outputs.log_probabilities)[np.arange(84), outputs.labels]]
     assert answers["loss"].member_scores == pytest.approx(own[:30], **EXACT)

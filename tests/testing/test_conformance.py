@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
-from harness.attacks.attack import ATTACKS, AttackResult, Fitted, MembershipAttack, Target
+from harness.attacks.attack import ATTACKS, Fitted, MembershipAttack
+from harness.attacks.pool import Pool
+from harness.attacks.target import AttackResult, Target
 from harness.claims.contrasts import Compared, Comparisons
 from harness.claims.evidence import Measurements
 from harness.claims.kinds.compare import Compare
@@ -128,7 +130,7 @@ class Leaky(MembershipAttack):
             return AttackResult(kept.arrays, {"advantage": kept.metrics["advantage"]})
         return kept
 
-    def fit(self, shadows: Any, n_classes: int, seed: int) -> Fitted:
+    def fit(self, pool: Pool, seed: int) -> Fitted:
         return {"learnt": ["a list"]} if self.fault == "keeps a list" else {}  # type: ignore[dict-item]
 
 
@@ -144,6 +146,67 @@ class Leaky(MembershipAttack):
 def test_a_broken_attack_is_told(fault: str, says: str) -> None:
     with pytest.raises(NonConformance, match=says):
         check_attack(Leaky(fault=fault))
+
+
+class Learning(MembershipAttack):
+    """Made-up attacks that learn from more than they say that they need."""
+
+    kind: Literal["learning"] = "learning"
+    asks: str
+    pool: str | None = "shadows"
+    summary: ClassVar[str] = "made up"
+
+    @property
+    def shadow_pool(self) -> str | None:
+        return self.pool
+
+    def fit(self, pool: Pool, seed: int) -> Fitted:
+        if self.asks == "masks":
+            return {"masks": pool.masks}
+        return {"features": np.concatenate([side for model in pool for side in model.features()])}
+
+    def answer(self, members: Outputs, nonmembers: Outputs, fitted: Fitted) -> Answers:
+        inside, outside = members.losses(), nonmembers.losses()
+        return Answers(-inside, -outside, inside < 1, outside < 1)
+
+
+class LearningOfHalves(Learning):
+    kind: Literal["learning-of-halves"] = "learning-of-halves"  # type: ignore[assignment]
+    needs_halves: ClassVar[bool] = True
+
+
+@pytest.mark.parametrize(
+    ("attack", "says"),
+    [
+        (Learning(asks="masks"), "its pool 'shadows' has models on .* set needs_halves = True"),
+        (Learning(asks="features"), "it asks for features; set reads_features = True"),
+        (Learning(asks="features", pool=None), "its pool None has no shadow models; name a pool in the .* shadow_pool"),
+        (LearningOfHalves(asks="features"), "the candidate records are not known"),
+    ],
+)
+def test_an_attack_that_learns_from_what_it_does_not_declare_is_told(attack: Learning, says: str) -> None:
+    with pytest.raises(NonConformance, match=f"learning.*: fit is refused what it asks for: .*{says}"):
+        check_attack(attack)
+
+
+def test_an_attack_that_declares_what_it_learns_from_keeps_the_contract() -> None:
+    class Declares(LearningOfHalves):
+        kind: Literal["declares"] = "declares"  # type: ignore[assignment]
+        reads_features: ClassVar[bool] = True
+
+    check_attack(LearningOfHalves(asks="masks"))
+    check_attack(Declares(asks="features"))
+
+
+def test_an_attack_of_a_former_form_is_told() -> None:
+    class Former(Leaky):
+        kind: Literal["former"] = "former"  # type: ignore[assignment]
+
+        def fit(self, shadows: Any, n_classes: int, seed: int) -> Fitted:  # type: ignore[override]
+            return {}
+
+    with pytest.raises(NonConformance, match=r"former: what an attack learns is fit\(pool, seed\)"):
+        check_attack(Former())
 
 
 def test_an_attack_on_labels_that_asks_for_posteriors_is_told() -> None:
