@@ -12,7 +12,7 @@ from harness.report.drawing import COLOURS, MARKERS, Drawing, Look
 from harness.report.gather import Section
 from harness.report.headings import datasets_of
 from harness.report.scales import value_range
-from harness.report.sketch import Sketch, draw_sketches, set_row_names
+from harness.report.sketch import Sketch, draw_sketches
 from harness.report.theme import Hover
 from harness.report.vocabulary import attack_words, figure, metric_words
 
@@ -114,8 +114,8 @@ def draw_comparison(comparison: Comparison, short_names: Mapping[str, str]) -> D
     def paint(sketches: list[Sketch]) -> None:
         (sketch,) = sketches
         every = [mean for row in comparison.rows for mean in row.means if math.isfinite(mean)]
-        sketch.name_values(list(heights.values()), names)
-        set_row_names(sketch, list(heights.values()), names)
+        sketch.make_room(names)
+        sketch.name_rows(list(heights.values()), names)
         sketch.set_places_of_values(value_range(every), comparison.title)
         sketch.axis.set_ylim(min(heights.values()) - 0.6, 0.6)
         for lane, epsilon in enumerate(EPSILONS):

@@ -19,7 +19,7 @@ from harness.report.grouping import Group, groups_of
 from harness.report.lines import epsilons_as_trained, place_of_infinity
 from harness.report.panels import Averages, Intervals, Series, averages_of, drawn_metrics, panels_of
 from harness.report.scales import Range, value_range
-from harness.report.sketch import BARE, SIZE, TOP, Sketch, draw_sketches, set_row_names, text_width
+from harness.report.sketch import BARE, SIZE, TOP, Sketch, draw_sketches, text_width
 from harness.report.theme import Hover
 from harness.report.vocabulary import bound_words, figure, level_words, metric_words
 from harness.spec.model import Spec
@@ -137,7 +137,7 @@ def _paint_rows(sketch: Sketch, panel: Panel, group: Group) -> None:
     sketch.axis.set_position((left / wide, 0.3 / high, 1 - (left + 0.22) / wide, float(edges[-1]) / high))
     sketch.axis.set_ylim(-float(edges[-1]), 0.0)
     sketch.axis.set_xlim(within.low, within.high)
-    set_row_names(sketch, list(middles.values()), [names[name] for name in heights], ROW_FONT)
+    sketch.name_rows(list(middles.values()), [names[name] for name in heights], ROW_FONT)
     sketch.set_places_of_values(within, panel.y or metric_words(panel.metrics[0]))
     count = len(group.series)
     for nth, (one, name, look) in enumerate(zip(group.series, group.names, group.looks, strict=True)):

@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from harness.report.vocabulary import superscript
+from harness.report.vocabulary import figure
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
 
 NARROWEST = 0.05
 """The least span of a value axis, as a share of the largest value."""
@@ -20,8 +24,16 @@ WIDE = 50.0
 """Ratio of the ends of a positive axis from which it is logarithmic."""
 DECADES = 6
 """Decades beyond what a figure is about that a logarithmic axis shows of a curve."""
+FEWEST = 3
+"""Ticks that an axis of numbers has at least."""
+STEPS, POWERS = 7, 6
+"""Steps between ticks of a linear axis, and powers of ten that a logarithmic one has ticks at, at most."""
+THOUSAND = 1000.0
+"""Where an axis ends from which on its labels have commas; those with as many decimals each have none."""
 CHARACTER = 0.0086
 """Inches of a character's width for each point of its size, on average and rather too much."""
+GAP = 0.06
+"""Inches between two labels, at least."""
 
 
 @dataclass(frozen=True)
@@ -79,55 +91,54 @@ def is_wide(values: Sequence[float]) -> bool:
     return min(values) > 0 and max(values) / min(values) > WIDE
 
 
-def linear_ticks(low: float, high: float, at_most: int = 7) -> tuple[list[float], list[str]]:
-    """Round values between the ends, and their labels, all with the same decimals."""
-    step = 10.0 ** math.floor(math.log10((high - low) / at_most))
-    step *= next(m for m in (1, 2, 5, 10, 20) if (high - low) / (step * m) <= at_most)
-    first = math.ceil(low / step - 1e-9)
-    ticks = [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    return ticks, [f"{tick:,.{decimals}f}".replace("-", "−") for tick in _without_minus(ticks)]
+def locate_ticks(along: Axis) -> None:
+    """Put ticks at round numbers of an axis that has its ends and its scale, at least `FEWEST`."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
-
-def _without_minus(ticks: Sequence[float]) -> list[float]:
-    return [tick if abs(tick) > 1e-12 else 0.0 for tick in ticks]
-
-
-def log_ticks(low: float, high: float, at_most: int = 6) -> tuple[list[float], list[str]]:
-    """Powers of ten between the ends, or also their doubles and halves where these are less than two."""
-    powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
-    if len(powers) < 2:
-        every = [
-            m * 10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high))) for m in (1, 2, 5)
-        ]
-        ticks = [tick for tick in every if low <= tick <= high]
+    low, high = along.get_view_interval()
+    even = MaxNLocator(STEPS, steps=[1, 2, 5, 10], min_n_ticks=FEWEST)
+    if along.get_scale() == "log":
+        along.set_minor_locator(NullLocator())
+        along.set_major_formatter(FuncFormatter(lambda value, _: figure(value).removeprefix("1×")))
+        locators = [LogLocator(numticks=POWERS), LogLocator(subs=(1.0, 3.0), numticks=POWERS), even]
     else:
-        ticks = [10.0**k for k in powers[:: math.ceil(len(powers) / at_most)]]
-    return ticks, [power_label(tick) for tick in ticks]
+        decimals = ScalarFormatter(useOffset=False)
+        decimals.set_scientific(False)
+        along.set_major_formatter(decimals if max(-low, high) < THOUSAND else "{x:,.10g}")
+        locators = [even]
+    for locator in locators:
+        along.set_major_locator(locator)
+        if len(shown_ticks(along)[0]) >= FEWEST:
+            break
 
 
-def power_label(value: float) -> str:
-    """A tick of a logarithmic axis: as a number near one, as a power of ten beyond."""
-    if 1e-3 < value < 1e5:
-        return f"{value:,.6g}"
-    mantissa, _, power = f"{value:.0e}".partition("e")
-    return f"{mantissa}×10{superscript(int(power))}".removeprefix("1×")
+def shown_ticks(along: Axis) -> tuple[list[float], list[str]]:
+    """The ticks of an axis between its ends, and their labels."""
+    every, scale = along.get_majorticklocs(), along.get_transform()
+    low, high = scale.transform(along.get_view_interval())
+    near = 1e-9 * (high - low)
+    places = [float(v) for v, at in zip(every, scale.transform(every), strict=True) if low - near <= at <= high + near]
+    return places, along.get_major_formatter().format_ticks(places)
 
 
 def choose_ticks(
-    places: Sequence[float], labels: Sequence[str], first: Sequence[int], width: float, size: float = 9.5
+    along: Axis, places: Sequence[float], labels: Sequence[str], first: Sequence[int], size: float
 ) -> list[int]:
-    """Indices of ticks that can be labelled without two labels touching.
+    """Indices of ticks of a horizontal axis that can be labelled without two labels touching.
 
     Args:
-        places: where each tick is along the axis, from 0 to 1.
         first: indices in the order in which they are wanted.
-        width: of the axis, in inches.
+        size: of labels, in points.
     """
+    figure = along.get_figure(root=True)
+    assert figure is not None
+    width = along.axes.get_position().width * float(figure.get_figwidth())
+    scale = along.get_transform()
+    low, high = scale.transform(along.get_view_interval())
+    inches = (scale.transform(places) - low) / (high - low) * width
+    half = [max(len(label), 2) * size * CHARACTER / 2 for label in labels]
     chosen: list[int] = []
-    half = [max(len(label), 2) * size * CHARACTER / 2 / width for label in labels]
-    gap = 0.06 / width
     for i in first:
-        if all(abs(places[i] - places[j]) >= half[i] + half[j] + gap for j in chosen):
+        if all(abs(inches[i] - inches[j]) >= half[i] + half[j] + GAP for j in chosen):
             chosen.append(i)
     return sorted(chosen)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.arrays import Array
 from harness.report.drawing import BOUND, INK, Datum, Drawing, Key, Look, Sort
-from harness.report.scales import CHARACTER, Range, choose_ticks, is_wide, linear_ticks, log_ticks
+from harness.report.scales import CHARACTER, Range, choose_ticks, is_wide, locate_ticks, shown_ticks
 from harness.report.theme import Hover, apply_theme, render
-from harness.report.ticks import FONT, Ticks, draw_ticks
 from harness.report.vocabulary import figure
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ SIZE, SMALL = (4.4, 2.9), (3.6, 2.2)
 """Inches of a figure, and of one on a card."""
 LEFT, RIGHT, BOTTOM, TOP, BARE = 0.55, 0.22, 0.5, 0.34, 0.12
 """Inches around the axes of a figure; at its top less where nothing is written there."""
+FONT = 9.5
+"""Points of a label."""
 CUT = "Intervals cut off at the edge continue beyond it."
 ACROSS = 2
 """Axes in a row of a figure that has several."""
@@ -43,8 +45,6 @@ class Sketch:
         self.data: list[Datum] = []
         self.notes: dict[str, None] = {}
         self.x, self.y, self.above = "", "", ""
-        self.across, self.up = Ticks(), Ticks()
-        """Ticks of the horizontal and of the vertical axis."""
 
     def _register(self, hovers: Sequence[Hover]) -> str:
         name = f"points-{self.index}-{len(self.titles)}"
@@ -212,34 +212,36 @@ class Sketch:
     def set_values(self, within: Range, name: str) -> None:
         """Set the ends, ticks and name of the vertical axis; the name stands above it."""
         self.y = self.above = name
-        ticks, labels = linear_ticks(within.low, within.high)
         self.axis.set_ylim(within.low, within.high)
-        self.name_values(ticks, labels)
+        locate_ticks(self.axis.yaxis)
+        self.make_room(shown_ticks(self.axis.yaxis)[1])
         if within.cut:
             self.notes[CUT] = None
 
-    def name_values(self, ticks: Sequence[float], labels: Sequence[str]) -> None:
-        """Ticks of the vertical axis, which begins further to the right where they need room."""
-        self.up = Ticks(ticks, labels)
+    def set_log_values(self, within: Range, name: str) -> None:
+        """Set the ends, ticks and name of a logarithmic vertical axis."""
+        self.axis.set_yscale("log")
+        self.set_values(replace(within, cut=False), name)
+
+    def make_room(self, labels: Sequence[str]) -> None:
+        """Begin the horizontal axis further to the right where labels of the vertical one need room."""
         box = self.axis.get_position()
         wide = float(self.axis.get_figure(root=True).get_figwidth())  # type: ignore[union-attr]
         further = max(map(text_width, labels), default=0.0) + 0.15 - LEFT
         if further > 0:
             self.axis.set_position((box.x0 + further / wide, box.y0, box.width - further / wide, box.height))
 
-    def set_log_values(self, within: Range, name: str) -> None:
-        """Set the ends, ticks and name of a logarithmic vertical axis."""
-        self.y = self.above = name
-        self.axis.set_yscale("log")
-        self.name_values(*log_ticks(within.low, within.high))
-        self.axis.set_ylim(within.low, within.high)
+    def name_rows(self, heights: Sequence[float], names: Sequence[str], size: float = FONT) -> None:
+        """Set the vertical axis of rows: their names alone, without marks and lines."""
+        self.axis.tick_params("y", length=0, labelsize=size)
+        self.axis.grid(visible=False, axis="y")
+        self.axis.set_yticks(heights, names)
 
     def set_places_of_values(self, within: Range, name: str) -> None:
         """Set the horizontal axis of values, on which rows have their marks."""
         self.x, self.y, self.above = "set-up", name, name
-        ticks, labels = linear_ticks(within.low, within.high)
         self.axis.set_xlim(within.low, within.high)
-        self.set_ticks(ticks, labels, range(len(ticks)))
+        self._set_round_ticks()
         if within.cut:
             self.notes[CUT] = None
 
@@ -249,28 +251,28 @@ class Sketch:
         low, high = min(places), max(places)
         if high > low and (logarithmic or (logarithmic is None and is_wide(places))):
             self.axis.set_xscale("log")
-            ticks, labels = log_ticks(low, high)
-            self.axis.set_xlim(low / (high / low) ** 0.04, high * (high / low) ** 0.04)
-        else:
-            margin = 0.04 * (high - low) or 0.5
-            ticks, labels = linear_ticks(low - margin, high + margin)
-            self.axis.set_xlim(low - margin, high + margin)
-        self.set_ticks(ticks, labels, range(len(ticks)))
+        scale = self.axis.xaxis.get_transform()
+        ends = scale.transform([low, high])
+        margin = 0.04 * (ends[1] - ends[0]) or 0.5
+        self.axis.set_xlim(*scale.inverted().transform([ends[0] - margin, ends[1] + margin]))
+        self._set_round_ticks()
         self.axis.set_xlabel(name)
+
+    def _set_round_ticks(self) -> None:
+        from matplotlib.ticker import FixedLocator
+
+        locate_ticks(self.axis.xaxis)
+        places, labels = shown_ticks(self.axis.xaxis)
+        chosen = choose_ticks(self.axis.xaxis, places, labels, range(len(places)), FONT)
+        self.axis.xaxis.set_major_locator(FixedLocator([places[i] for i in chosen]))
 
     def set_ticks(self, places: Sequence[float], labels: Sequence[str], first: Sequence[int]) -> None:
         """Set ticks at places, as many as have room for their labels, in the order in which they are wanted."""
-        scale = math.log if self.axis.get_xscale() == "log" else float
-        low, high = map(scale, self.axis.get_xlim())
-        shares = [(scale(place) - low) / (high - low) for place in places]
-        width = self.axis.get_position().width * float(self.axis.get_figure(root=True).get_figwidth())  # type: ignore[union-attr]
-        chosen = choose_ticks(shares, labels, first, width, FONT)
-        self.across = Ticks([places[i] for i in chosen], [labels[i] for i in chosen])
+        from matplotlib.ticker import FixedFormatter, FixedLocator
 
-    def draw_ticks(self) -> None:
-        """Draw the ticks of both axes, which have their ends by now."""
-        draw_ticks(self.axis, self.across, "x", self.index)
-        draw_ticks(self.axis, self.up, "y", self.index)
+        chosen = choose_ticks(self.axis.xaxis, places, labels, first, FONT)
+        self.axis.xaxis.set_major_locator(FixedLocator([places[i] for i in chosen]))
+        self.axis.xaxis.set_major_formatter(FixedFormatter([labels[i] for i in chosen]))
 
 
 def _cut(ends: Array, within: Range, unknown: float) -> Array:
@@ -304,8 +306,6 @@ def draw_sketches(
             axis.patch.set_alpha(0.0)
             sketches.append(Sketch(axis, len(sketches)))
         paint(sketches)
-        for sketch in sketches:
-            sketch.draw_ticks()
         if not bare:
             canvas.text(0.06 / size[0], 1 - 0.06 / size[1], sketches[0].above, size=FONT, va="top", ha="left")
 
@@ -336,11 +336,6 @@ def _boxes(count: int, size: tuple[float, float], top: float) -> list[tuple[floa
         )
         for i in range(count)
     ]
-
-
-def set_row_names(sketch: Sketch, heights: Sequence[float], names: Sequence[str], size: float = FONT) -> None:
-    """Set the vertical axis of rows, with their names."""
-    sketch.up = Ticks(heights, names, size, bare=True)
 
 
 def text_width(text: str, size: float = FONT) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from harness.hashing import fingerprint
-from harness.report.drawing import INK, VARIABLES, Key, standalone_frame
+from harness.report.drawing import INK, RULE, VARIABLES, Key, standalone_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,24 +44,29 @@ def open_canvas(size: tuple[float, float]) -> Figure:
 
 
 def style() -> dict[str, float | str]:
-    """The plotting library's settings, under which a figure is made and drawn; the same data give the same bytes."""
+    """The plotting library's settings, beside its defaults: the same data give the same bytes, whatever a user's own
+    settings are."""
     return {
         "svg.hashsalt": "harness",
         "svg.fonttype": "none",
         "font.size": 9.5,
         "path.simplify": True,
-        **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
+        **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
         "axes.spines.top": False,
         "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": RULE,
+        "grid.linewidth": 0.6,
     }
 
 
 def render(size: tuple[float, float], paint: Callable[[Figure], None]) -> str:
     """Run `paint` on an empty figure and return what the plotting library writes of it."""
-    import matplotlib as mpl
+    from matplotlib.style import context
 
-    settings: Any = style()
-    with mpl.rc_context(settings):
+    settings: Any = ["default", style()]
+    with context(settings):
         figure = open_canvas(size)
         paint(figure)
         out = io.StringIO()

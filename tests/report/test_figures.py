@@ -6,8 +6,10 @@ import io
 import itertools
 import math
 import re
+from typing import Any
 from xml.etree import ElementTree
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,11 +23,14 @@ from harness.report.figures import draw, paint_group
 from harness.report.grouping import groups_of
 from harness.report.lines import has_comparable_mean
 from harness.report.panels import MOST_SERIES, averages_of, split_series
-from harness.report.sketch import Sketch
+from harness.report.scales import Range, shown_ticks
+from harness.report.sketch import SIZE, Sketch, draw_sketches
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 from tests.conftest import REPO
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +76,12 @@ def test_arms_side_by_side_in_the_order_of_the_spec(spec: Spec) -> None:
     table = measured(spec, 0.3)
     table.loc[table["arm"] == "l2-1e-5", "value"] += 0.1
     (sketch,) = paint(spec, table, Panel(title="", metrics=("accuracy_train",), x="arm"))
-    labels = list(sketch.up.labels)
+    heights, labels = shown_ticks(sketch.axis.yaxis)
     assert labels == [arm.label for arm in spec.experiment.arms.values()]
-    assert list(sketch.up.places) == sorted(sketch.up.places, reverse=True)
+    assert heights == sorted(heights, reverse=True)
     (line,) = (line for line in sketch.axis.lines if line.get_marker() == "o")
     points = np.asarray(line.get_xydata())
-    assert points[:, 1] == pytest.approx(sketch.up.places)
+    assert points[:, 1] == pytest.approx(heights)
     assert points[:, 0] == pytest.approx([0.402 if label == "1e-05" else 0.302 for label in labels])
 
 
@@ -196,6 +201,60 @@ def test_the_same_data_give_the_same_bytes(spec: Spec) -> None:
     assert all(re.search(r'role="img" aria-label="Section 4.1', drawing.svg) for drawing in one)
 
 
+def tick_labels(svg: str, along: str) -> list[str]:
+    """The labels of the ticks of an axis as a page shows them."""
+    groups = [g for g in ElementTree.fromstring(svg).iter(f"{SVG}g") if re.search(f"-{along}tick", g.get("id", ""))]
+    return ["".join(text.itertext()) for group in groups for text in group.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("size", [SIZE, (2.2, 2.0)])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(1.0, 10.0), (2.0, 900.0), (0.06, 5.0), (0.7, 1.9), (3.1, 3.4), (1e-9, 1.0), (1e-80, 1e-3), (0.02, 17_000.0)],
+)
+def test_a_logarithmic_axis_has_three_ticks_at_least(low: float, high: float, size: tuple[float, float]) -> None:
+    def paint(sketches: list[Sketch]) -> None:
+        sketches[0].set_log_values(Range(low, high), "value")
+        sketches[0].set_places([low, high], "ε", True)
+
+    svg = draw_sketches(1, paint, "", "", "three ticks", size).svg
+    for along in ("x", "y"):
+        labels = tick_labels(svg, along)
+        assert len(set(labels)) == len(labels) >= 3, along
+
+
+@pytest.mark.parametrize(
+    ("places", "labels"),
+    [
+        ([0.0, 60_000.0], [f"{n},000" if n else "0" for n in range(0, 61, 10)]),
+        ([-0.21, 0.2], ["−0.2", "−0.1", "0.0", "0.1", "0.2"]),
+        ([0.0, 4e-6], [f"0.00000{n}" for n in range(5)]),
+        ([2000.0, 2000.4], ["2,000", *(f"2,000.{n}" for n in range(1, 5))]),
+        ([1e-5, 1.0, 1e4], ["10⁻⁴", "0.01", "1", "100", "10,000"]),
+    ],
+)
+def test_ticks_of_numbers_are_written_as_pages_write_them(places: list[float], labels: list[str]) -> None:
+    svg = draw_sketches(1, lambda sketches: sketches[0].set_places(places, "rows"), "", "", "numbers", SIZE).svg
+    assert tick_labels(svg, "x") == labels
+
+
+def test_an_epsilon_axis_has_the_grid_as_ticks_and_infinity_a_decade_beyond(spec: Spec) -> None:
+    table = measured(spec, 0.1)
+    every = pd.concat([table.assign(epsilon=e) for e in (0.1, 1.0, 30.0, 1000.0, math.inf)], ignore_index=True)
+    panel = Panel(title="", metrics=("advantage",), attacks=("logloss",), arms=("l2-1e-5",))
+    (sketch,) = paint(spec, every, panel)
+    places, labels = shown_ticks(sketch.axis.xaxis)
+    assert dict(zip(labels, places, strict=True)) == {"0.1": 0.1, "1": 1, "30": 30, "1,000": 1000, "∞": 10_000}
+
+
+def test_a_figure_is_the_same_whatever_a_users_own_settings_of_plots_are(spec: Spec) -> None:
+    table = measured(spec, 0.3)
+    before = draw(spec, table)[0].svg
+    own: Any = {"xtick.labelsize": 20, "ytick.major.size": 30, "axes.unicode_minus": False, "figure.dpi": 300}
+    with mpl.rc_context({**own, "lines.linewidth": 9, "lines.solid_capstyle": "round"}):
+        assert draw(spec, table)[0].svg == before
+
+
 def test_a_point_says_its_value_and_colours_are_the_pages(spec: Spec) -> None:
     svg = draw(spec, measured(spec, 0.3))[0].svg
     titles = re.findall(r"<use [^>]*><title>([^<]*)</title>", svg)
@@ -211,7 +270,7 @@ def test_the_files_of_a_figure_say_what_it_draws(spec: Spec) -> None:
     drawing = draw(spec, measured(spec, 0.3))[0]
     alone = standalone_svg(drawing)
     root = ElementTree.fromstring(alone)
-    words = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    words = [element.text for element in root.iter(f"{SVG}text")]
     assert {drawing.title, *(key.name for key in drawing.keys)} <= set(words)
     assert "display" not in alone
     assert all(f"--c{i}:" in alone for i in range(6))
