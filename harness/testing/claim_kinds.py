@@ -100,17 +100,18 @@ def _check_outcome(name: str, parts: list[MeasuredClaimKind], table: pd.DataFram
 
 
 def _check_points(name: str, part: MeasuredClaimKind, table: pd.DataFrame) -> None:
-    """Every point has a look, with the cells that it stands on, which are of arms that the claim names."""
+    """Every point names the cells that it stands on, which are of arms that the claim names."""
     result = _judge(part, table)
     if result.is_exact:
         return
-    require(
-        len(result.points) == len(result.point_results), f"{name}: judge() gives points and looks of different number"
-    )
     for look in result.point_results:
-        require(look.cells | look.decided_on, f"{name}: a look without cells, so that more repeats cannot be asked for")
+        require(
+            look.cells | look.decided_on, f"{name}: a point without cells, so that more repeats cannot be asked for"
+        )
         strangers = {arm for arm, _ in look.cells} - set(part.arms())
-        require(not strangers, f"{name}: looks at arms that operands() does not give: {', '.join(sorted(strangers))}")
+        require(
+            not strangers, f"{name}: measured on arms that operands() does not give: {', '.join(sorted(strangers))}"
+        )
 
 
 def _check_order(name: str, part: MeasuredClaimKind, table: pd.DataFrame) -> None:

@@ -41,17 +41,17 @@ class ClaimError(HarnessError):
 def judge_of(claim: Claim, spec: Spec, alpha: float) -> JudgeClaim:
     """A function that judges a claim at a look at a table, each part when it is asked for.
 
-    It is for one table: what the parts compare is worked out once, and so is each result, by method and number of
-    repeats.
+    It is for one table: what the parts compare is worked out once, and so is each result, by method, number of
+    repeats and width of tolerances.
     """
     parts = spec.parts(claim)
     compared: dict[int, Compared | PartResult] = {}
-    known: dict[tuple[int, Design, int], PartResult] = {}
+    known: dict[tuple[int, Design, int, bool], PartResult] = {}
 
     def judge_one(index: int, look: Look) -> PartResult:
         if index not in compared:
             compared[index] = _compared_or_left_out(parts[index], spec, look.samples.table)
-        key = index, look.method, look.repeats
+        key = index, look.method, look.repeats, look.doubled
         if key not in known:
             which = Part(index, len(parts), alpha / 2, look.method.fewest)
             known[key] = _judge(parts[index], compared[index], which, look)

@@ -334,7 +334,7 @@ class Faulty(Compare):
     [
         ("names nothing", r"operands\(\) gives nothing"),
         ("always holds", "judged on the table `fails` it is reproduced, and should be violated"),
-        ("other arms", r"looks at arms that operands\(\) does not give: cluster"),
+        ("other arms", r"measured on arms that operands\(\) does not give: cluster"),
         ("narrows", "with a margin of 1 it is violated where it was reproduced before"),
         ("says so", r"doubled_tolerance\(\) gives words, and its contrasts no line with a doubled tolerance"),
     ],
