@@ -89,6 +89,10 @@ class TheoryClaimKind(ClaimKind):
     def definitions(self) -> dict[str, str]:
         """What the names in the text stand for."""
 
+    def computed_points(self) -> int:
+        """At how many points it is computed one by one; 1 where it is proved, or played out, as a whole."""
+        return 1
+
     def has_point(self, at: Mapping[str, float]) -> bool:
         """Whether these are the variables of its domain, with values that lie in it."""
         return False

@@ -13,8 +13,6 @@ from harness.bounds import COUNTS, PLACES, SPEC_VALUES
 from harness.errors import HarnessError
 from harness.spec.claim import Claim
 from harness.spec.document import Document, Fields, Keys, locate
-from harness.theory.domain import Interval, Values
-from harness.theory.kinds.inequality import Inequality
 
 MOST: Mapping[str, int] = {
     **dict.fromkeys(("repeats", "max_repeats", "epochs", "attack_epochs", "patience"), 1_000_000),
@@ -58,12 +56,7 @@ def check_domains(document: Document, claims: tuple[Claim, ...]) -> None:
     """Raises HarnessError for a formula that is to be computed at too many points."""
     for index, claim in enumerate(claims):
         for one in claim.theory:
-            if isinstance(one, Inequality) and not (one.left.is_exact() and one.right.is_exact()):
-                _check_places(document, ("claims", index, "expect"), math.prod(map(_points, one.over.values())))
-
-
-def _points(domain: Interval | Values) -> int:
-    return domain.points if isinstance(domain, Interval) else len(domain.values)
+            _check_places(document, ("claims", index, "expect"), one.computed_points())
 
 
 def _numbers(node: object, keys: Keys, field: str) -> Iterator[tuple[Keys, str, int]]:

@@ -53,6 +53,11 @@ class Inequality(TheoryClaimKind):
             raise ValueError(f"a tolerance has no meaning with {self.relation!r}; use '<=', '>=' or '='")
         return self
 
+    def computed_points(self) -> int:
+        if self.left.is_exact() and self.right.is_exact():
+            return 1
+        return math.prod(one.points if isinstance(one, Interval) else len(one.values) for one in self.over.values())
+
     def tree(self) -> Expression:
         right, slack = self.right.tree(), numeral(self.tolerance)
         if self.relation != "=" and self.tolerance > TOLERANCE:
