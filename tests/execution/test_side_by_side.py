@@ -6,12 +6,13 @@ import gc
 import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from harness.pipeline.parallel import ALLOCATIONS, Shared, Task, compute_side_by_side
+from harness.pipeline.parallel import ALLOCATIONS, FEW_TASKS, Shared, Task, compute_side_by_side
 from harness.progress import Progress
 
 CONTEXT: Any = SimpleNamespace(workers=2, progress=Progress(quiet=True))
@@ -32,6 +33,11 @@ class Large:
 def square(number: int) -> tuple[int, int]:
     time.sleep(0.02)
     return number**2, os.getpid()
+
+
+def finish(number: int) -> tuple[float, int]:
+    time.sleep(0.02)
+    return time.monotonic(), os.getpid()
 
 
 def raise_at(number: int) -> int:
@@ -65,11 +71,13 @@ def test_each_piece_is_computed_once_and_kept_in_its_place(count: int) -> None:
     assert sorted(noted) == sorted(map(str, range(count)))
 
 
-def test_helpers_take_the_largest_and_this_process_computes_too() -> None:
-    results = compute_side_by_side([Task(square, (n,), str(n), n) for n in range(300)], CONTEXT, "squaring")
-    here = [n for n, (_, process) in enumerate(results) if process == os.getpid()]
-    assert here == list(range(len(here)))
-    assert 0 < len(here) < 300
+def test_helpers_take_the_largest_first_and_few_pieces_are_computed_here() -> None:
+    results = compute_side_by_side([Task(finish, (n,), str(n), n) for n in range(40)], CONTEXT, "finishing")
+    assert os.getpid() not in {process for _, process in results}
+    ends = [end for end, _ in results]
+    assert sorted(ends[:10])[5] > sorted(ends[-10:])[5]
+    few = compute_side_by_side([Task(finish, (n,), str(n), n) for n in range(FEW_TASKS)], CONTEXT, "finishing")
+    assert {process for _, process in few} == {os.getpid()}
 
 
 def test_what_a_piece_raises_reaches_the_caller() -> None:
@@ -77,13 +85,19 @@ def test_what_a_piece_raises_reaches_the_caller() -> None:
         compute_side_by_side([Task(raise_at, (n,), str(n), 1) for n in range(9)], CONTEXT, "raising")
 
 
-def test_a_shared_argument_is_not_copied_here_and_read_once_by_a_helper() -> None:
+def test_a_shared_argument_is_read_once_by_a_helper_and_not_copied_here() -> None:
     large = Shared(Large(100))
-    results = compute_side_by_side([Task(use, (large, n), str(n), n) for n in range(200)], CONTEXT, "using")
-    assert [value for value, *_ in results] == [100 + n for n in range(200)]
-    reads = {process: read for _, process, read in results}
-    assert reads.pop(os.getpid()) == 0
-    assert list(reads.values()) == [1]
+    results = compute_side_by_side([Task(use, (large, n), str(n), n) for n in range(60)], CONTEXT, "using")
+    assert [value for value, *_ in results] == [100 + n for n in range(60)]
+    assert {read for *_, read in results} == {1}
+    assert compute_side_by_side([Task(use, (large, 1), "here", 1)], CONTEXT, "using") == [(101, os.getpid(), 0)]
+
+
+def mark(folder: Path, number: int) -> None:
+    time.sleep(0.02)
+    if not number:
+        raise ValueError("zero")
+    (folder / str(number)).touch()
 
 
 def threshold(number: int) -> tuple[int, int]:
@@ -93,7 +107,13 @@ def threshold(number: int) -> tuple[int, int]:
 
 def test_helpers_seldom_look_for_dead_objects_and_a_caller_as_often_as_before() -> None:
     before = gc.get_threshold()
-    results = compute_side_by_side([Task(threshold, (n,), str(n), 1) for n in range(200)], CONTEXT, "asking")
-    assert {number for number, process in results if process != os.getpid()} == {ALLOCATIONS}
-    assert {number for number, process in results if process == os.getpid()} == {before[0]}
+    results = compute_side_by_side([Task(threshold, (n,), str(n), 1) for n in range(20)], CONTEXT, "asking")
+    assert {number for number, _ in results} == {ALLOCATIONS}
     assert gc.get_threshold() == before
+
+
+def test_what_a_piece_raises_stops_what_has_not_begun(tmp_path: Path) -> None:
+    pieces = [Task(mark, (tmp_path, n), str(n), -n) for n in range(60)]
+    with pytest.raises(ValueError, match="zero"):
+        compute_side_by_side(pieces, CONTEXT, "marking")
+    assert len(list(tmp_path.iterdir())) < 30
