@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from harness.attacks import ScoringAttack
+from harness.attacks.attack import by_rule
 from harness.data.fetch import MissingData
 from harness.execution.executor import OutOfTime, WorkerPool
 from harness.execution.table import axes_of, read_table
@@ -320,7 +321,7 @@ def test_the_committed_curves_are_those_of_the_committed_tables() -> None:
 
 def test_every_attack_has_a_threshold_with_half_of_the_largest_advantage() -> None:
     """By its rule, or by the same attack's in a rehearsal; wherever its AUC is above 0.6."""
-    by_rule: dict[str, set[str]] = {}
+    found_far: dict[str, set[str]] = {}
     project = Project(REPO)
     without: set[str] = set()
     clear = rehearsed = learnt = 0
@@ -350,7 +351,7 @@ def test_every_attack_has_a_threshold_with_half_of_the_largest_advantage() -> No
                 continue
             learnt += name in twins.values() or loaded.spec.paper in PAPERS_WITHOUT_THRESHOLDS
             if cell["advantage"] < cell["largest"] / 2:
-                by_rule.setdefault(loaded.spec.id, set()).add(name)
+                found_far.setdefault(loaded.spec.id, set()).add(name)
                 twin = (*where, twins.get(name, ""))
                 assert twin in cells, (loaded.spec.id, where, name)
                 assert cells[twin]["advantage"] >= cell["largest"] / 2, (loaded.spec.id, twin)
@@ -358,7 +359,7 @@ def test_every_attack_has_a_threshold_with_half_of_the_largest_advantage() -> No
     assert clear > 200
     assert learnt > 60
     assert rehearsed > 10
-    assert by_rule == FAR_BY_RULE
+    assert found_far == FAR_BY_RULE
     assert without == PAPERS_WITHOUT_THRESHOLDS
 
 
@@ -366,9 +367,9 @@ def rehearsals_of(loaded: Loaded) -> dict[str, str]:
     """By attack of a spec, the same attack with its threshold from a rehearsal."""
     spec = loaded.spec
     alike = {
-        name: (attack.by_rule().content(), spec.attack_axes.get(name))
+        name: (by_rule(attack).content(), spec.attack_axes.get(name))
         for name, attack in spec.attacks.items()
         if isinstance(attack, ScoringAttack)
     }
-    learnt = [name for name in alike if spec.attacks[name].by_rule() is not spec.attacks[name]]
+    learnt = [name for name in alike if by_rule(spec.attacks[name]) is not spec.attacks[name]]
     return {name: other for name in alike for other in learnt if other != name and alike[name] == alike[other]}
