@@ -87,9 +87,9 @@ def compared(scaled: Scaled, sha256: str, table: pd.DataFrame, past: pd.DataFram
         a.id: {
             "fixed": a.verdict,
             "sequential": b.verdict,
-            "stopped": b.stopped,
-            "models": b.models,
-            "models_fixed": b.models_fixed,
+            "stopped": b.numbers.stopped,
+            "models": b.numbers.models,
+            "models_fixed": b.numbers.models_fixed,
         }
         for a, b in zip(fixed, sequential, strict=True)
     }

@@ -173,9 +173,11 @@ def _core_hours_to_decide(paper: str = "*") -> float:
 def _claims_of_papers(which: str = "") -> list[dict[str, Any]]:
     """The flagship's verdicts on claims of papers that are proved or on their data, or some of these."""
     verdicts = json.loads((ROOT / "reports/sequential/verdicts.json").read_text(encoding="utf-8"))["verdicts"]
-    own = [v for v in verdicts if v["origin"] == "paper" and v["data"] in ("paper", "smaller", "none")]
+    own = [
+        v for v in verdicts if v["claim"]["origin"] == "paper" and v["rests_on"]["data"] in ("paper", "smaller", "none")
+    ]
     if which == "measured":
-        return [v for v in own if v["data"] != "none"]
+        return [v for v in own if v["rests_on"]["data"] != "none"]
     if not which:
         return own
     starts = {
@@ -212,8 +214,8 @@ def _verdicts(profile: str, spec: str) -> Mapping[str, Verdict]:
 
 def _of_verdict(profile: str, name: str, field: str, where: Mapping[str, str]) -> float:
     verdict = _verdicts(profile, name.partition("#")[0])[name]
-    if not where and verdict.counterexample and field in verdict.counterexample:
-        return float(verdict.counterexample[field])
+    if not where and verdict.numbers.counterexample and field in verdict.numbers.counterexample:
+        return float(verdict.numbers.counterexample[field])
     point = _point(verdict, where)
     if field == "at":
         return float(point.epsilon or 0)
@@ -234,7 +236,7 @@ def _point(verdict: Verdict, where: Mapping[str, str]) -> Point:
         if point is None:
             raise ValueError("no point decides it")
         return point
-    for point in verdict.points:
+    for point in verdict.numbers.points:
         known = {"epsilon": point.epsilon, "part": point.expectation, **(point.at or {})}
         if all(_same(known.get(key), value) for key, value in where.items()):
             return point

@@ -73,7 +73,7 @@ def test_specs_have_the_hashes_that_verdicts_and_baselines_name() -> None:
         assert set(folder.rglob("verdicts.json")) == {p for p in files if p.is_file()}
         for file in files[1:]:
             for verdict in json.loads(file.read_text())["verdicts"]:
-                assert verdict["spec_sha256"] == now[verdict["spec"]], (file, verdict["id"])
+                assert verdict["provenance"]["spec_sha256"] == now[verdict["spec"]], (file, verdict["id"])
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -32,7 +32,7 @@ def test_an_own_spec_runs_as_declared_onto_a_page_of_its_own(make_project: Make)
     table = pd.read_parquet(project.reports / "own/mine/measurements.parquet")
     assert (table["repeat"].nunique(), table["epsilon"].nunique(), set(table["attack"])) == (2, 3, {"", "logloss"})
     verdicts = json.loads((project.reports / "own/mine/verdicts.json").read_text())["verdicts"]
-    assert {(v["data"], v["origin"]) for v in verdicts} == {("own", "ours")}
+    assert {(v["rests_on"]["data"], v["claim"]["origin"]) for v in verdicts} == {("own", "ours")}
     assert [v["id"] for v in verdicts] == ["mine#biased-beats-iid", "mine#iid-held", "mine#counts"]
     assert not (project.reports / "small").exists()
     assert json.loads(run_cli(project.root, "judge", "mine.yaml", "--json").stdout)[0]["profile"] == "own"

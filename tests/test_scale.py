@@ -61,7 +61,7 @@ def test_a_run_that_is_not_finished_is_judged_on_its_whole_repeats(make_project:
     table = pd.read_parquet(project.reports / "full/own/cancer/measurements.parquet")
     assert set(table["repeat"]) == {0}
     result = verdicts(project, "full")["biased-beats-iid"]
-    assert result["reductions"] == ["repeats 1 of 2 (run so far)"]
+    assert result["rests_on"]["reductions"] == ["repeats 1 of 2 (run so far)"]
     assert (
         "repeats 1 of 2 (run so far)"
         in (project.reports / "full/site/claims/own-cancer--biased-beats-iid.html").read_text()

@@ -106,14 +106,10 @@ def value_text(value: object) -> str:
     return ", ".join(map(value_text, value)) or "[]" if isinstance(value, list | tuple) else str(value)
 
 
-class Verdict(Config):
-    """A claim, judged."""
+class ClaimText(Config):
+    """What a claim says, whose it is, and how its inequality renders it."""
 
-    id: str
-    """`<spec>#<claim>`."""
     catalogue: tuple[str, ...]
-    paper: str
-    spec: str
     where: str
     kind: str
     statement: str
@@ -125,63 +121,34 @@ class Verdict(Config):
     """The paper's own words."""
     hedge: str = ""
     """How the inequality renders what they hedge."""
-    inequality: tuple[str, ...]
+    inequality: tuple[str, ...] = ()
     """The expectation, rendered from its declaration: one text for each part."""
     expressions: tuple[Expression, ...] = Field(default=(), exclude_if=lambda expressions: not expressions)
     """The same as trees, for whoever renders them in a way of their own."""
     definitions: dict[str, str] = Field(default_factory=dict)
     """Formula and source of each quantity that the inequality names."""
-    verdict: Word
-    reason: str
-    """Why, in one sentence: of the parts that decide."""
-    reasons: tuple[Reason, ...] = ()
-    """Why each part came out as it did; none where nothing was judged."""
-    because: tuple[int, ...] = ()
-    """The parts of which `reason` speaks."""
-    certainty: Certainty | None = None
-    """How sure one is of it; none where nothing is decided."""
-    hangs_on: tuple[str, ...] = ()
-    """Where it would be violated but for these: readings of what the paper leaves open, tolerances."""
-    parts: tuple[Word, ...] = ()
-    """Outcome of each part of the claim."""
-    tally: str = ""
-    """How far a claim is settled that is not reproduced whole: `1 of 2 parts reproduced, 1 not run`."""
-    would_decide: str = ""
-    """What would decide an inconclusive claim, and what that would cost (sequential)."""
-    data: Data
-    """What it was judged on."""
-    smaller: tuple[str, ...] = ()
-    """What there was less of than in the paper."""
-    profile: str
-    reductions: tuple[str, ...] = ()
-    """What the profile took away from the paper's scale."""
-    deviations: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
-    """Mismatches of adjacency or sampling between bound, accountant and training."""
-    ambiguities: tuple[dict[str, Any], ...] = ()
-    """Choices the paper leaves open, and the reading taken."""
-    readings: tuple[ReadingVerdict, ...] = ()
-    """The verdict in other readings, one choice changed at a time, of those that were run."""
     note: str = ""
+
+
+class Numbers(Config):
+    """What was measured or computed of a claim, and how it was tested."""
+
+    test: str
+    correction: str
+    alpha: float
     repeats: int | None = None
     effect: float | None = None
     interval: tuple[float | None, float | None] | None = None
     """95% interval of the effect at the deciding point."""
-    alpha: float
-    test: str
-    correction: str
+    bound_value: float | None = None
+    points: tuple[Point, ...] = ()
+    counterexample: dict[str, float] | None = None
     p_value: float | None = None
     """Of the verdict on measurements, corrected for the points and parts of the claim (both directions together)."""
-    basis: Basis | None = None
-    """What a decided verdict rests on. `proof`, `computed` (at points), `simulated`: on no measurement of the
-    experiment. `exact`: on a count.
-    `distribution-free`: on the range of the metric alone. `t-test`: also on no outcome of a repeat being rarer than
-    once in `rarest`. `record-sampling`: on errors of drawing records, of one number that all repeats give together."""
-    rarest: int | None = None
     e_value: float | None = None
     """Of the verdict, on its basis: how many times a stake was multiplied by betting against the opposite."""
     p_catalogue: float | None = None
-    """The same, corrected over all claims of the profile that were tested on measurements (Holm); in the report."""
+    """The p-value, corrected over all claims of the profile that were tested on measurements (Holm); in the report."""
     claims_tested: int | None = None
     """How many those are."""
     stands: bool | None = None
@@ -194,12 +161,38 @@ class Verdict(Config):
     """Trained models that this claim's verdict stands on (sequential)."""
     models_fixed: int | None = None
     """Models that the fixed design would have trained for it."""
-    bound_value: float | None = None
-    points: tuple[Point, ...] = ()
-    counterexample: dict[str, float] | None = None
+
+
+class RestsOn(Config):
+    """What a verdict rests on: data, scale, assumptions, and readings of what the paper leaves open."""
+
+    data: Data
+    """What it was judged on."""
+    smaller: tuple[str, ...] = ()
+    """What there was less of than in the paper."""
+    basis: Basis | None = None
+    """What a decided verdict rests on. `proof`, `computed` (at points), `simulated`: on no measurement of the
+    experiment. `exact`: on a count.
+    `distribution-free`: on the range of the metric alone. `t-test`: also on no outcome of a repeat being rarer than
+    once in `rarest`. `record-sampling`: on errors of drawing records, of one number that all repeats give together."""
+    rarest: int | None = None
+    reductions: tuple[str, ...] = ()
+    """What the profile took away from the paper's scale."""
+    deviations: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    """Mismatches of adjacency or sampling between bound, accountant and training."""
+    ambiguities: tuple[dict[str, Any], ...] = ()
+    """Choices the paper leaves open, and the reading taken."""
+    readings: tuple[ReadingVerdict, ...] = ()
+    """The verdict in other readings, one choice changed at a time, of those that were run."""
+
+
+class Provenance(Config):
+    """By what a verdict can be traced and made again."""
+
     spec_sha256: str
     data_sha256: str = ""
-    code: str
+    code: str = ""
     """Hash of the code that judged."""
     measured_by: tuple[str, ...] = ()
     """By which code it was measured, and at which commits; one of the measurements' spec."""
@@ -208,6 +201,37 @@ class Verdict(Config):
     hardware: str = ""
     mlflow: str = ""
     """Name of the MLflow experiment and parent run that hold the cells."""
+
+
+class Verdict(Config):
+    """A claim, judged: how it came out, what it says, the numbers, what they rest on, and where they are from."""
+
+    id: str
+    """`<spec>#<claim>`."""
+    paper: str
+    spec: str
+    profile: str
+    verdict: Word
+    certainty: Certainty | None = None
+    """How sure one is of it; none where nothing is decided."""
+    reason: str
+    """Why, in one sentence: of the parts that decide."""
+    reasons: tuple[Reason, ...] = ()
+    """Why each part came out as it did; none where nothing was judged."""
+    because: tuple[int, ...] = ()
+    """The parts of which `reason` speaks."""
+    hangs_on: tuple[str, ...] = ()
+    """Where it would be violated but for these: readings of what the paper leaves open, tolerances."""
+    parts: tuple[Word, ...] = ()
+    """Outcome of each part of the claim."""
+    tally: str = ""
+    """How far a claim is settled that is not reproduced whole: `1 of 2 parts reproduced, 1 not run`."""
+    would_decide: str = ""
+    """What would decide an inconclusive claim, and what that would cost (sequential)."""
+    claim: ClaimText
+    numbers: Numbers
+    rests_on: RestsOn
+    provenance: Provenance
 
 
 def basis_text(verdict: Verdict) -> str:
@@ -219,15 +243,15 @@ def basis_text(verdict: Verdict) -> str:
         "simulated": "counted over simulated runs",
         "exact": "an exact count",
         "distribution-free": "a distribution-free test: nothing is assumed of how runs vary",
-        "t-test": f"a t-test: so few runs could miss an outcome that is rarer than 1 in {verdict.rarest}",
+        "t-test": f"a t-test: so few runs could miss an outcome that is rarer than 1 in {verdict.rests_on.rarest}",
         "record-sampling": "errors of drawing records, for the models trained",
-    }[verdict.basis]
+    }[verdict.rests_on.basis]
 
 
 class VerdictFile(Config):
     """`verdicts.json`."""
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     profile: str
     alpha: float
     verdicts: tuple[Verdict, ...]
@@ -247,10 +271,10 @@ TREE = "\0"
 def dump(file: VerdictFile) -> str:
     """The file's content; infinities are left out by construction, so it is strict JSON. A tree is one line."""
     verdicts = [in_json(v) for v in file.verdicts]
-    trees = [tree for verdict in verdicts for tree in verdict.get("expressions", ())]
+    trees = [tree for verdict in verdicts for tree in verdict["claim"].get("expressions", ())]
     for verdict in verdicts:
-        if "expressions" in verdict:
-            verdict["expressions"] = [TREE] * len(verdict["expressions"])
+        if "expressions" in verdict["claim"]:
+            verdict["claim"]["expressions"] = [TREE] * len(verdict["claim"]["expressions"])
     data = {**file.model_dump(mode="json", exclude={"verdicts"}), "verdicts": verdicts}
     text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
     pieces = text.split(json.dumps(TREE))
@@ -265,9 +289,9 @@ def in_json(verdict: Verdict) -> dict[str, Any]:
     say something; so do those of a reason.
     """
     data: dict[str, Any] = _round_floats(verdict.model_dump(mode="json"))
-    data["points"] = [
+    data["numbers"]["points"] = [
         {name: value for name, value in point.items() if value is not None or name in KEPT_IN_POINTS}
-        for point in data["points"]
+        for point in data["numbers"]["points"]
     ]
     data["reasons"] = [{n: v for n, v in reason.items() if v not in (None, "", [], {})} for reason in data["reasons"]]
     return data

@@ -111,7 +111,7 @@ def alternatives(
         return
     verdicts = [v for context, runs in groups for of_spec in write_all_verdicts(context, runs) for v in of_spec]
     if as_json:
-        print_json({v.id: [r.model_dump(mode="json") for r in v.readings] for v in verdicts})
+        print_json({v.id: [r.model_dump(mode="json") for r in v.rests_on.readings] for v in verdicts})
         return
     _show(verdicts)
 
@@ -129,9 +129,9 @@ def _show(verdicts: list[Verdict]) -> None:
 
     rows = []
     for v in verdicts:
-        counts = Counter(r.verdict for r in v.readings)
+        counts = Counter(r.verdict for r in v.rests_on.readings)
         tally = ", ".join(f"{n} {name}" for name, n in counts.items())
-        others = [r for r in v.readings if r.verdict != v.verdict]
+        others = [r for r in v.rests_on.readings if r.verdict != v.verdict]
         differing = "; ".join(f"{r.field.split('.')[-1]} = {value_text(r.value)}" for r in others)
         rows.append((v.id, verdict_cell(v.verdict), tally, differing))
     print_table(("claim", "as the spec reads it", "other readings", "differing"), rows)

@@ -90,7 +90,7 @@ def _print_verdict(verdicts: list[Verdict], copy: Project, profile: str) -> None
 
     run = _load_copy(copy, profile)
     verdict = next(v for v in verdicts if v.id == f"{DEMO}#{DEMO_CLAIM}")
-    print_text(f'   "{verdict.statement}"')
+    print_text(f'   "{verdict.claim.statement}"')
     print_text(f"   {verdict.verdict.sign} {verdict.verdict}. {sentence(verdict, run.spec)}")
 
 

@@ -96,16 +96,18 @@ def print_explanation(verdict: Verdict, record: ClaimRecord, spec: Spec) -> None
     from harness.report.tex import untex
     from harness.report.vocabulary import letter
 
-    of = f"{verdict.paper}, {verdict.where}" + (f"; {record.certainty_with_runs}" if record.certainty_with_runs else "")
+    of = f"{verdict.paper}, {verdict.claim.where}" + (
+        f"; {record.certainty_with_runs}" if record.certainty_with_runs else ""
+    )
     print_text(f"{record.sign} {record.verdict}", verdict.verdict.colour, f"  {of}")
     print_text(record.heading, "bold")
-    for quote in verdict.quotes:
+    for quote in verdict.claim.quotes:
         print_text(f'  "{untex(quote.text)}" ({quote.section})')
     print_text(f"{record.whose}; on {record.data}.\n")
     print_text(record.finding + "\n")
     if record.would_decide:
         print_text(f"To decide it: {record.would_decide}.\n")
-    for tree in verdict.expressions:
+    for tree in verdict.claim.expressions:
         print_text(f"  {tree.text(letter)}")
     certainty_texts = certainty_sentences(verdict, deciding_point(verdict))
     for title, lines in (("How sure", certainty_texts), ("What it rests on", _assumptions(verdict))):
@@ -119,12 +121,16 @@ def print_explanation(verdict: Verdict, record: ClaimRecord, spec: Spec) -> None
 def _assumptions(verdict: Verdict) -> list[str]:
     from harness.report.contents import NO_PAPERS
 
-    reduced = [f"Smaller than in the paper: {'; '.join(verdict.smaller)}."] if verdict.smaller else []
-    reduced += [f"Less than the spec declares: {'; '.join(verdict.reductions)}."] if verdict.reductions else []
+    reduced = [f"Smaller than in the paper: {'; '.join(verdict.rests_on.smaller)}."] if verdict.rests_on.smaller else []
+    reduced += (
+        [f"Less than the spec declares: {'; '.join(verdict.rests_on.reductions)}."]
+        if verdict.rests_on.reductions
+        else []
+    )
     start = "" if verdict.paper in NO_PAPERS else "Differs from the paper: "
-    differs = [f"{start}{text}" for text in verdict.deviations]
-    read = [f"Read otherwise ({r.field} = {r.value}): {r.verdict}." for r in verdict.readings]
-    return [*reduced, *verdict.flags, *differs, *read]
+    differs = [f"{start}{text}" for text in verdict.rests_on.deviations]
+    read = [f"Read otherwise ({r.field} = {r.value}): {r.verdict}." for r in verdict.rests_on.readings]
+    return [*reduced, *verdict.rests_on.flags, *differs, *read]
 
 
 def _print_points(verdict: Verdict, spec: Spec) -> None:
@@ -134,7 +140,7 @@ def _print_points(verdict: Verdict, spec: Spec) -> None:
     points = points_by_basis(verdict)
     weakest = sorted(points, key=lambda p: -p.p_support)[:SHOWN]
     kept = [p for p in points if p in weakest]
-    drawn, _ = forests(kept, spec.parts(claim) if not claim.theory else (), spec, verdict.alpha)
+    drawn, _ = forests(kept, spec.parts(claim) if not claim.theory else (), spec, verdict.numbers.alpha)
     for forest in drawn:
         print_text(f"\n{forest.of}" if forest.of else "", "bold")
         print_table(
@@ -142,6 +148,6 @@ def _print_points(verdict: Verdict, spec: Spec) -> None:
             [(r.place, Cell(r.value, STATES[r.state]), r.interval, r.needed, r.runs) for r in forest.rows],
         )
     if drawn:
-        print_text(f"95% intervals {INTERVALS_BY.get(verdict.basis, INTERVALS_BY['t-test'])}.")
-    if len(verdict.points) > SHOWN:
-        print_text(f"The {SHOWN} weakest of {len(verdict.points)} points.")
+        print_text(f"95% intervals {INTERVALS_BY.get(verdict.rests_on.basis, INTERVALS_BY['t-test'])}.")
+    if len(verdict.numbers.points) > SHOWN:
+        print_text(f"The {SHOWN} weakest of {len(verdict.numbers.points)} points.")

@@ -62,7 +62,7 @@ def status(
         by_paper = {paper: {c.group: c.by_word for c in counts} for paper, counts in counted.items()}
         print_json({"profile": context.profile_name, "papers": by_paper, "open": listed, "not_judged": not_judged})
         return
-    theirs = sum(v.origin == "paper" for v in verdicts)
+    theirs = sum(v.claim.origin == "paper" for v in verdicts)
     print_text(
         f"profile {context.profile_name}: {len(verdicts)} claims, {theirs} of them the papers' own; {len(costs)} open"
     )

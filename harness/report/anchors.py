@@ -23,7 +23,7 @@ def marks_of(verdict: Verdict, spec: Spec) -> list[str]:
     claim = next((claim for claim in spec.claims if f"{spec.id}#{claim.id}" == verdict.id), None)
     parts = spec.parts(claim) if claim is not None and spec.experiment is not None else []
     marks: dict[str, None] = {}
-    for point in verdict.points:
+    for point in verdict.numbers.points:
         if point.expectation >= len(parts):
             continue
         epsilon = math.inf if point.epsilon is None else point.epsilon

@@ -95,7 +95,7 @@ def bundle(run: Run, claim: str, target: Path, code: str) -> list[str]:
     verdict = read_verdict(run, claim)
     root = run.context.project.root
     crate = ROCrate()
-    crate.name = f"{verdict.verdict}: {letters(verdict.statement)}"
+    crate.name = f"{verdict.verdict}: {letters(verdict.claim.statement)}"
     crate.description = sentence(verdict, run.spec)
     if licence := _licence(root):
         crate.license = licence
@@ -206,9 +206,9 @@ def _readme(run: Run, verdict: Verdict, packages: Sequence[PluginPackage]) -> st
         plugins=" and the packages of plug-ins" if packages else "",
         evidence="table of measurements" if run.spec.experiment is not None else "inequality that is proved",
         verdict=verdict.verdict,
-        statement=markdown_text(letters(verdict.statement)),
+        statement=markdown_text(letters(verdict.claim.statement)),
         paper=verdict.paper,
-        where=markdown_text(letters(verdict.where)),
+        where=markdown_text(letters(verdict.claim.where)),
         sentence=markdown_text(sentence(verdict, run.spec)),
         command=_command(run),
         records=_sentence_on_records(run),

@@ -10,7 +10,7 @@ from harness.report.vocabulary import figure
 
 def _readings_sentence(verdict: Verdict) -> str:
     """In how many other readings the verdict is the same, open, or another."""
-    words = [reading.verdict for reading in verdict.readings]
+    words = [reading.verdict for reading in verdict.rests_on.readings]
     same = words.count(verdict.verdict)
     open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
     told = [(same, "say", "the same"), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
@@ -30,21 +30,27 @@ def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
     elif point is not None:
         sentences.append(f"{point.repeats} run{'s' if point.repeats != 1 else ''} at the place that decides.")
     if text := basis_text(verdict):
-        if verdict.basis in ("proof", "computed", "simulated", "exact"):
+        if verdict.rests_on.basis in ("proof", "computed", "simulated", "exact"):
             sentences.append(
-                f"It is no estimate: {text}." if verdict.basis != "simulated" else f"It rests on simulation: {text}."
+                f"It is no estimate: {text}."
+                if verdict.rests_on.basis != "simulated"
+                else f"It rests on simulation: {text}."
             )
         else:
             sentences.append(f"The interval is at 95%. It rests on {text}.")
-    if verdict.e_value is not None and math.isfinite(verdict.e_value):
+    if verdict.numbers.e_value is not None and math.isfinite(verdict.numbers.e_value):
         stands = ""
-        if verdict.stands is not None:
-            how = "stands" if verdict.stands else "does not stand"
-            stands = f" Among the {verdict.claims_tested} claims tested it {how} at a false discovery rate of 5%."
-        sentences.append(f"Its e-value, the evidence against the opposite, is {figure(verdict.e_value)}.{stands}")
-    if verdict.stopped is not None:
-        sentences.append(f"Runs were added until it was decided, after {verdict.stopped}.")
-    if verdict.readings:
+        if verdict.numbers.stands is not None:
+            how = "stands" if verdict.numbers.stands else "does not stand"
+            stands = (
+                f" Among the {verdict.numbers.claims_tested} claims tested it {how} at a false discovery rate of 5%."
+            )
+        sentences.append(
+            f"Its e-value, the evidence against the opposite, is {figure(verdict.numbers.e_value)}.{stands}"
+        )
+    if verdict.numbers.stopped is not None:
+        sentences.append(f"Runs were added until it was decided, after {verdict.numbers.stopped}.")
+    if verdict.rests_on.readings:
         sentences.append(_readings_sentence(verdict))
     if verdict.tally:
         sentences.append(f"{verdict.tally[:1].upper()}{verdict.tally[1:]}.")

@@ -32,20 +32,20 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
     spec = section.spec
     parts = [] if claim.theory else spec.parts(claim)
     point = deciding_point(verdict)
-    drawn, hidden = forests(points_by_basis(verdict), parts, spec, verdict.alpha)
+    drawn, hidden = forests(points_by_basis(verdict), parts, spec, verdict.numbers.alpha)
     return {
         "v": verdict,
         "claim": claim,
         "slug": slug(verdict.id),
         "math": [
             (Markup(mathml(tree)), verdict.parts[i] if i < len(verdict.parts) else None)
-            for i, tree in enumerate(verdict.expressions)
+            for i, tree in enumerate(verdict.claim.expressions)
         ],
         "forests": drawn,
         "hidden": hidden,
-        "intervals_by": INTERVALS_BY.get(verdict.basis, INTERVALS_BY["t-test"]),
+        "intervals_by": INTERVALS_BY.get(verdict.rests_on.basis, INTERVALS_BY["t-test"]),
         "counterexample": section.counterexamples.get(verdict.id),
-        "where_refuted": counterexample_words(verdict.counterexample) if verdict.counterexample else "",
+        "where_refuted": counterexample_words(verdict.numbers.counterexample) if verdict.numbers.counterexample else "",
         "sure": certainty_sentences(verdict, point),
         "fewer_runs": _runs_of_paper(verdict, spec),
         "form": site.forms.get(verdict.id),
@@ -59,9 +59,9 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
 def _runs_of_paper(verdict: Verdict, spec: Spec) -> int | None:
     """Number of runs of the paper, where the verdict rests on fewer runs on its data; None otherwise."""
     of_paper = spec.paper_run.repeats if spec.paper_run is not None else None
-    if of_paper is None or verdict.repeats is None or verdict.data not in ("paper", "smaller"):
+    if of_paper is None or verdict.numbers.repeats is None or verdict.rests_on.data not in ("paper", "smaller"):
         return None
-    return of_paper if verdict.repeats < of_paper else None
+    return of_paper if verdict.numbers.repeats < of_paper else None
 
 
 _MEASURED_BY = re.compile(r"code (\w+) \(commit (\w+)\)")
@@ -70,7 +70,7 @@ _MEASURED_BY = re.compile(r"code (\w+) \(commit (\w+)\)")
 def _codes_by_commit(verdict: Verdict) -> list[str]:
     """The versions of the code that measured, one text per commit: a table of months has dozens of codes."""
     codes: defaultdict[str, list[str]] = defaultdict(list)
-    for code, commit in _MEASURED_BY.findall("; ".join(verdict.measured_by)):
+    for code, commit in _MEASURED_BY.findall("; ".join(verdict.provenance.measured_by)):
         codes[commit].append(code)
     return [f"commit {commit} (code {', '.join(names)})" for commit, names in codes.items()]
 

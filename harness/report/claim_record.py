@@ -67,23 +67,23 @@ def claim_records(verdicts: Sequence[Verdict], specs: Mapping[str, Spec]) -> dic
 def claim_record(verdict: Verdict, spec: Spec, heading: str) -> ClaimRecord:
     """The record of one claim under its heading."""
     estimate, line = _sides(verdict)
-    low, high = verdict.interval or (None, None)
+    low, high = verdict.numbers.interval or (None, None)
     return ClaimRecord(
         id=verdict.id,
         heading=heading,
         sign=verdict.verdict.sign,
         verdict=verdict.verdict.shown,
         certainty=certainty_phrase(verdict),
-        whose=ORIGINS[verdict.origin],
-        data=DATA[verdict.data],
+        whose=ORIGINS[verdict.claim.origin],
+        data=DATA[verdict.rests_on.data],
         finding=sentence(verdict, spec),
         would_decide=verdict.would_decide if verdict.verdict == "inconclusive" else "",
         estimate=estimate,
         line=line,
-        effect=verdict.effect,
+        effect=verdict.numbers.effect,
         low=low,
         high=high,
-        runs=verdict.repeats,
+        runs=verdict.numbers.repeats,
     )
 
 

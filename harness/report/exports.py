@@ -44,11 +44,31 @@ def claims_table(verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]
     rows = []
     for v in verdicts:
         record = records[v.id]
-        text = [v.id, v.paper, v.where, record.heading, v.statement, "; ".join(v.inequality), v.kind, v.origin, v.data]
+        text = [
+            v.id,
+            v.paper,
+            v.claim.where,
+            record.heading,
+            v.claim.statement,
+            "; ".join(v.claim.inequality),
+            v.claim.kind,
+            v.claim.origin,
+            v.rests_on.data,
+        ]
         numbers = [record.estimate, record.line, record.effect, record.low, record.high, record.runs]
-        stands = "" if v.stands is None else str(v.stands)
+        stands = "" if v.numbers.stands is None else str(v.numbers.stands)
         more = [basis_text(v), stands, record.finding, record.would_decide, "; ".join(v.hangs_on), v.reason]
-        rows.append([*text, record.verdict, record.certainty, *numbers, *more, v.spec_sha256, v.data_sha256])
+        rows.append(
+            [
+                *text,
+                record.verdict,
+                record.certainty,
+                *numbers,
+                *more,
+                v.provenance.spec_sha256,
+                v.provenance.data_sha256,
+            ]
+        )
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(NUMBERS)
 
 

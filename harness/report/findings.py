@@ -157,8 +157,8 @@ def _with_numbers(text: str, values: Mapping[tuple[str, str], str | None]) -> st
 
 def _value(verdict: Verdict, name: str, specs: Mapping[str, Spec]) -> str | None:
     """A number of a verdict as text; None where it has none of that name."""
-    if verdict.counterexample and name in verdict.counterexample:
-        return figure(verdict.counterexample[name])
+    if verdict.numbers.counterexample and name in verdict.numbers.counterexample:
+        return figure(verdict.numbers.counterexample[name])
     point = deciding_point(verdict)
     if point is None:
         return None

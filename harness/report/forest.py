@@ -99,13 +99,13 @@ INTERVALS_BY: Mapping[Basis | None, str] = {
 
 def points_by_basis(verdict: Verdict) -> list[Point]:
     """The points of a verdict, with the interval of the test that it rests on in place of the design's own."""
-    if verdict.basis != "distribution-free":
-        return list(verdict.points)
+    if verdict.rests_on.basis != "distribution-free":
+        return list(verdict.numbers.points)
     return [
         p
         if p.free_low is None and p.free_high is None
         else p.model_copy(update={"low": p.free_low, "high": p.free_high})
-        for p in verdict.points
+        for p in verdict.numbers.points
     ]
 
 

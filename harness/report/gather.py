@@ -130,7 +130,7 @@ def _section(run: Run, judged: tuple[Verdict, ...]) -> Section:
         core_hours=None if table is None or not table.attrs.get(SPENT) else sum(table.attrs[SPENT].values()) / 3600,
         models_fixed=experiment.models() if experiment else 0,
         spec=scaled.spec,
-        reductions=next((v.reductions for v in judged if v.reductions), ()),
+        reductions=next((v.rests_on.reductions for v in judged if v.rests_on.reductions), ()),
         substitution=scaled.substitution,
         verdicts=judged,
         measured=table is not None,
@@ -145,7 +145,7 @@ def _section(run: Run, judged: tuple[Verdict, ...]) -> Section:
         files=run.folder.relative_to(run.context.page).as_posix(),
         called=run.id if run.context.own is None else _path(run),
         why_not=why_not,
-        data_sha256=next((v.data_sha256 for v in judged if v.data_sha256), ""),
+        data_sha256=next((v.provenance.data_sha256 for v in judged if v.provenance.data_sha256), ""),
     )
 
 
@@ -187,13 +187,13 @@ def _figures(spec: Spec, table: pd.DataFrame | None, intervals: Intervals) -> tu
 
 def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing | None:
     """A drawing of both sides of a refuted inequality through the point that refutes it; None without a line."""
-    if verdict.counterexample is None:
+    if verdict.numbers.counterexample is None:
         return None
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
-    names = verdict.counterexample.keys() - {"left", "right"}
+    names = verdict.numbers.counterexample.keys() - {"left", "right"}
     for part, outcome in zip(claim.theory, verdict.parts or (verdict.verdict,) * len(claim.theory), strict=False):
         if isinstance(part, Inequality) and outcome == "violated" and set(part.over) == names:
-            return draw_counterexample(part, verdict.counterexample, verdict.id, small)
+            return draw_counterexample(part, verdict.numbers.counterexample, verdict.id, small)
     return None
 
 

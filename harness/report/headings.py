@@ -35,16 +35,16 @@ def headings(verdicts: Sequence[Verdict], specs: Mapping[str, Spec]) -> dict[str
     """A heading for each claim, by id: its statement, followed by its data sets and its spec's name as far as another
     claim has the same."""
     datasets = {name: datasets_of(spec) for name, spec in specs.items()}
-    shared = Counter(v.statement for v in verdicts)
-    by_data = Counter((v.statement, datasets[v.spec]) for v in verdicts)
+    shared = Counter(v.claim.statement for v in verdicts)
+    by_data = Counter((v.claim.statement, datasets[v.spec]) for v in verdicts)
     texts = {}
     for v in verdicts:
         of = datasets[v.spec]
         more = []
-        if shared[v.statement] > 1:
+        if shared[v.claim.statement] > 1:
             more = [*of] if len(of) <= MANY else []
-            if by_data[v.statement, of] > 1 or not more:
+            if by_data[v.claim.statement, of] > 1 or not more:
                 more.append(v.spec.rpartition("/")[2])
-        statement = letters(v.statement)
+        statement = letters(v.claim.statement)
         texts[v.id] = f"{statement.removesuffix('.')} ({', '.join(more)})." if more else statement
     return texts

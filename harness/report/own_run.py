@@ -150,7 +150,7 @@ def gather_own_run(context: Context, specs: Sequence[Run], verdicts: Sequence[Ve
         flagship: the context of the profile that decides.
     """
     records = claim_records(verdicts, {one.id: one.spec for one in specs})
-    measured = [v for v in verdicts if v.points and v.kind == "training"]
+    measured = [v for v in verdicts if v.numbers.points and v.claim.kind == "training"]
     theirs = committed_verdicts(flagship, [v.id for v in measured])
     tables, rows, beside = [], [], []
     for one in specs:
@@ -169,7 +169,7 @@ def gather_own_run(context: Context, specs: Sequence[Run], verdicts: Sequence[Ve
         if other is not None:
             tables.append((one.spec, table, other))
     decided_on_models = tuple(v for v in measured if v.certainty in ON_MODELS)
-    others = [v for v in verdicts if v.kind != "training" or v.certainty == "counted"]
+    others = [v for v in verdicts if v.claim.kind != "training" or v.certainty == "counted"]
     stages = tuple(read_stages(context.project, context.profile_name))
     counts = [stage.trained for stage in stages if stage.trained is not None]
     return OwnRun(
@@ -185,14 +185,14 @@ def gather_own_run(context: Context, specs: Sequence[Run], verdicts: Sequence[Ve
         others_text=words_text(others),
         beside=tuple(sorted((one for one in beside if one.verdict.certainty != "counted"), key=_order_of_claim)),
         means=compare_means(tables),
-        elsewhere=tuple(records[v.id].heading for v in measured if any(r.profile for r in v.readings)),
+        elsewhere=tuple(records[v.id].heading for v in measured if any(r.profile for r in v.rests_on.readings)),
     )
 
 
 def _order_of_claim(one: ClaimBeside) -> tuple[int, bool]:
     """The papers' claims first, then those of our own and checks; of each, what is violated first."""
     origins = ("paper", "corrected", "ours", "check")
-    return origins.index(one.verdict.origin), one.verdict.verdict != "violated"
+    return origins.index(one.verdict.claim.origin), one.verdict.verdict != "violated"
 
 
 def whole_spec(run: Run) -> Loaded:
@@ -289,7 +289,11 @@ def _same_place(theirs: Verdict | None, mine: Point) -> Point | None:
     if theirs is None:
         return None
     return next(
-        (p for p in theirs.points if (p.expectation, p.epsilon, p.at) == (mine.expectation, mine.epsilon, mine.at)),
+        (
+            p
+            for p in theirs.numbers.points
+            if (p.expectation, p.epsilon, p.at) == (mine.expectation, mine.epsilon, mine.at)
+        ),
         None,
     )
 

@@ -135,8 +135,8 @@ def deciding_point(verdict: Verdict) -> Point | None:
     place = verdict.reasons[verdict.because[0]].point if verdict.because else None
     if place is None:
         return None
-    point = verdict.points[place]
-    low, high = verdict.interval or (point.low, point.high)
+    point = verdict.numbers.points[place]
+    low, high = verdict.numbers.interval or (point.low, point.high)
     return point.model_copy(update={"low": low, "high": high})
 
 
@@ -191,7 +191,7 @@ def formula_words(name: str) -> str:
 
 def _table_sentence(verdict: Verdict) -> str:
     """A sentence on how many entries of a printed table agree, and which is farthest off or least clear."""
-    entries, point = len(verdict.points), deciding_point(verdict)
+    entries, point = len(verdict.numbers.points), deciding_point(verdict)
     if point is None:
         return _bare_sentence(verdict)
     many = verdict.tally or ("" if entries == 1 else f"all {entries} entries are within the tolerance")
@@ -227,7 +227,7 @@ def _measured_sentence(verdict: Verdict, spec: Spec, part: MeasuredClaimKind, po
     where = where_words(point, part, spec.axes)
     value = figure(point.left) + span(left_interval(pattern, point))
     line = _line_words(pattern, right, point, spec)
-    places = len(verdict.points)
+    places = len(verdict.numbers.points)
     if verdict.verdict in ("reproduced", "agrees"):
         close = f"{where[:1].upper()}{where[1:]} the" if where else "The"
         whole = "both" if places == 2 else f"all {places}"

@@ -54,6 +54,6 @@ def provenance(root: Path, sections: Sequence[Section], verdicts: Sequence[Verdi
         for section in sections
         if section.models
     )
-    machines = tuple(dict.fromkeys(v.hardware for v in verdicts if v.hardware))
-    packages = {name: version for v in verdicts for name, version in v.packages.items()}
+    machines = tuple(dict.fromkeys(v.provenance.hardware for v in verdicts if v.provenance.hardware))
+    packages = {name: version for v in verdicts for name, version in v.provenance.packages.items()}
     return Provenance(measured, machines, dict(sorted(packages.items())), read_project_citation(root))

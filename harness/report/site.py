@@ -256,7 +256,7 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
             claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
             for verdict in section.verdicts:
                 if claims[verdict.id].theory:
-                    over = [part.of(letter) for tree in verdict.expressions for part in domains(tree)]
+                    over = [part.of(letter) for tree in verdict.claim.expressions for part in domains(tree)]
                     rows.append((verdict, "; ".join(dict.fromkeys(over))))
         if rows:
             by_paper.append((paper, rows))

@@ -21,7 +21,7 @@ def markdown(profile: str, sections: Sequence[Section], records: Mapping[str, Cl
     lines += counts_table(verdicts)
     if text := catalogue_sentence(verdicts):
         lines += ["", text]
-    if standing := [v.id for v in verdicts if v.stands]:
+    if standing := [v.id for v in verdicts if v.numbers.stands]:
         lines += ["", f"<details><summary>Those {len(standing)}</summary>", ""]
         lines += [*(f"- {one}" for one in standing), "", "</details>"]
     for section in sections:
@@ -33,10 +33,10 @@ def markdown(profile: str, sections: Sequence[Section], records: Mapping[str, Cl
         lines += ["| | claim | whose, on what | found | how sure |", "| --- | --- | --- | --- | --- |"]
         for v in section.verdicts:
             record = records[v.id]
-            claim = markdown_text(f"{record.heading} ({v.where})")
+            claim = markdown_text(f"{record.heading} ({v.claim.where})")
             decide = f" To decide it: {record.would_decide}." if record.would_decide else ""
             finding = markdown_text(f"{record.finding}{decide}")
-            verdict, whose = f"{record.sign} **{record.verdict}**", f"{v.origin}, {record.data}"
+            verdict, whose = f"{record.sign} **{record.verdict}**", f"{v.claim.origin}, {record.data}"
             lines.append(f"| {verdict} | {claim} | {whose} | {finding} | {record.certainty_with_runs} |")
     return "\n".join(lines) + "\n"
 
@@ -50,20 +50,20 @@ def counts_table(verdicts: Sequence[Verdict]) -> list[str]:
 def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
     """A sentence on how many verdicts on measurements stand when all claims share one level; empty where none was
     decided."""
-    known = [v for v in verdicts if v.p_catalogue is not None]
+    known = [v for v in verdicts if v.numbers.p_catalogue is not None]
     if not known:
         return ""
-    held = sum((v.p_catalogue or 0.0) <= ALPHA for v in known)
-    bases = Counter(v.basis for v in known)
+    held = sum((v.numbers.p_catalogue or 0.0) <= ALPHA for v in known)
+    bases = Counter(v.rests_on.basis for v in known)
     on = [
         f"{bases['distribution-free']} are distribution-free" if bases["distribution-free"] else "",
         f"{bases['t-test']} rest on no outcome being rarer than stated" if bases["t-test"] else "",
         f"{bases['record-sampling']} on errors of drawing records" if bases["record-sampling"] else "",
     ]
-    stand = sum(bool(v.stands) for v in known)
+    stand, tested = sum(bool(v.numbers.stands) for v in known), known[0].numbers.claims_tested
     return (
         f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
-        f"{stand} of them stand at a false discovery rate of {RATE:.0%} over all {known[0].claims_tested} claims "
+        f"{stand} of them stand at a false discovery rate of {RATE:.0%} over all {tested} claims "
         f"tested (e-BH, for any dependence between them), and {held} at level {ALPHA:g} for all "
         "together (Holm)."
     )

@@ -62,13 +62,13 @@ def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[Row]:
     for claim in spec.claims:
         verdict = by_claim.get(claim.id)
         for index, part in enumerate(spec.parts(claim)):
-            if part.printed_entries() and verdict is not None and verdict.points:
+            if part.printed_entries() and verdict is not None and verdict.numbers.points:
                 entries.append(_printed_entry(part, index, claim.where, verdict))
     return entries
 
 
 def _printed_entry(part: MeasuredClaimKind, index: int, where: str, verdict: Verdict) -> Row:
-    mine = [p for p in verdict.points if p.expectation == index]
+    mine = [p for p in verdict.numbers.points if p.expectation == index]
     points = iter(mine)
     printed = part.printed_entries()
     axis = printed[0].axis

@@ -98,7 +98,7 @@ def _result(member_set: MemberSet, by_claim: Mapping[str, Verdict]) -> SetResult
 
 
 def _points(verdict: Verdict | None) -> Sequence[Point]:
-    return () if verdict is None else verdict.points
+    return () if verdict is None else verdict.numbers.points
 
 
 def _advantage_of(point: Point, bound: float) -> MeasuredAdvantage:
@@ -110,11 +110,11 @@ def _advantage_of(point: Point, bound: float) -> MeasuredAdvantage:
 
 
 def _discovery(name: str, verdict: Verdict) -> Discovery | None:
-    if verdict.verdict != "violated" or not verdict.stands:
+    if verdict.verdict != "violated" or not verdict.numbers.stands:
         return None
     reason = verdict.reasons[verdict.because[0]]
-    deciding = verdict.points[reason.point] if reason.point is not None else None
+    deciding = verdict.numbers.points[reason.point] if reason.point is not None else None
     below = deciding is not None and deciding.expectation == 1
     what = {DIRECTION: TURNED, SPLIT: MORE, BLIND: WITHOUT}.get(name, BELOW if below else ABOVE)
     epsilon = math.inf if deciding is None or deciding.epsilon is None else deciding.epsilon
-    return Discovery(verdict.id.split("#")[1], what, epsilon, verdict.e_value or math.nan)
+    return Discovery(verdict.id.split("#")[1], what, epsilon, verdict.numbers.e_value or math.nan)

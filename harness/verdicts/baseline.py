@@ -107,7 +107,7 @@ def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Word]:
     for v in verdicts:
         name = v.id.split("#")[1]
         outcomes[name] = v.verdict
-        outcomes |= {f"{name} [{r.text}]": r.verdict for r in v.readings}
+        outcomes |= {f"{name} [{r.text}]": r.verdict for r in v.rests_on.readings}
     return outcomes
 
 
@@ -119,8 +119,8 @@ def _effects(verdicts: Sequence[Verdict]) -> dict[str, EffectInterval]:
 
     effects = {}
     for v in verdicts:
-        low, high = v.interval or (None, None)
-        shown = round_digits(v.effect), round_digits(low), round_digits(high)
+        low, high = v.numbers.interval or (None, None)
+        shown = round_digits(v.numbers.effect), round_digits(low), round_digits(high)
         if shown != (None, None, None):
             effects[v.id.split("#")[1]] = shown
     return effects

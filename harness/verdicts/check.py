@@ -14,8 +14,9 @@ from harness.claims.expression import Expression, over_axes
 from harness.claims.judgement import JudgeClaim, Judgement, basis_of, cells_used, judge_on_basis
 from harness.claims.results import PartResult
 from harness.claims.testing import Look
-from harness.claims.verdict import Outcome, Verdict
+from harness.claims.verdict import ClaimText, Numbers, Outcome, Provenance, RestsOn, Verdict
 from harness.claims.whole import index_of, number_reasons, reason_text, shown_part
+from harness.claims.words import Word
 from harness.coordinates import Attacked
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
@@ -28,9 +29,9 @@ from harness.verdicts.flags import describe_assumptions
 from harness.verdicts.measured import ClaimError, judge_of, repeats_wanted
 from harness.verdicts.partial import seconds_a_model, tally_points, would_decide
 from harness.verdicts.points import points_of
-from harness.verdicts.provenance import judging_code, provenance_fields
+from harness.verdicts.provenance import judging_code, provenance_of
 from harness.verdicts.rates import describe_rates, describe_turned_scores
-from harness.verdicts.theory import theory_fields
+from harness.verdicts.theory import record_theory
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,10 @@ class _Case:
     look: Look | None
     """All repeats of the table; None: there is none."""
     why_not: str
-    common: Mapping[str, object]
-    """Fields that all verdicts have."""
+    provenance: Provenance
     spent: _SpentSoFar
+    is_reading: bool
+    """Of a reading the verdicts say no more than their outcome, its reason and what would decide it."""
 
 
 def judge_spec(
@@ -83,18 +85,12 @@ def judge_spec(
         elif not reading:
             open_claims = repeats_wanted(scaled, table, alpha, look, judges).keys()
             scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
-    common: dict[str, object] = {
-        "paper": spec.paper,
-        "spec": spec.id,
-        "profile": scaled.profile,
-        "alpha": alpha,
-        **provenance_fields(scaled, sha256, table),
-    }
     spent = _SpentSoFar()
     if table is not None and spec.own_experiment is not None:
         axes = spec.own_experiment.coordinates
         spent = _SpentSoFar(repeats_of(table, axes), seconds_a_model(table, axes), open_claims)
-    case, verdicts = _Case(scaled, alpha, look, why_not, common, spent), []
+    provenance = provenance_of(scaled, sha256, table)
+    case, verdicts = _Case(scaled, alpha, look, why_not, provenance, spent, reading), []
     for index, claim in enumerate(spec.claims):
         if only is not None and claim.id not in only:
             continue
@@ -103,114 +99,138 @@ def judge_spec(
             if look is not None and not claim.theory:
                 judge_claim = judges.get(claim.id) or judge_of(claim, spec, alpha)
                 judgement = judge_on_basis(judge_claim, look, alpha, findings_only=reading)
-            verdicts.append(_record(claim, case, judgement, reading))
+            verdicts.append(_record(claim, case, judgement))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
 
 
-def _record(claim: Claim, case: _Case, judgement: Judgement | None, reading: bool) -> Verdict:
+def _record(claim: Claim, case: _Case, judgement: Judgement | None) -> Verdict:
     """The verdict on a claim, as far as its own table goes."""
-    parts = [] if claim.theory else case.scaled.spec.parts(claim)
-    fields: dict[str, object] = {
-        **case.common,
-        "id": f"{case.scaled.spec.id}#{claim.id}",
-        "catalogue": claim.catalogue,
-        "where": claim.where,
-        "kind": claim.kind,
-        "statement": claim.statement,
-        "data": "own",
-    }
-    if reading:
-        fields |= {"inequality": (), "code": ""}
-    else:
-        fields |= _declared_fields(claim, parts, case)
+    spec = case.scaled.spec
+    parts = [] if claim.theory else spec.parts(claim)
+    verdict = Verdict(
+        id=f"{spec.id}#{claim.id}",
+        paper=spec.paper,
+        spec=spec.id,
+        profile=case.scaled.profile,
+        verdict=Word.NOT_RUN,
+        reason=case.why_not,
+        claim=_text_of(claim, parts, case),
+        numbers=Numbers(test="none", correction="none", alpha=case.alpha),
+        rests_on=RestsOn(data="own") if claim.theory or case.is_reading else _assumptions_of(parts, case),
+        provenance=case.provenance if case.is_reading else _traced(case.provenance, claim.theory or parts),
+    )
     if claim.theory:
-        fields |= theory_fields(claim.theory, claim.example)
-    elif judgement is None:
-        fields |= {"verdict": "not run", "reason": case.why_not, "test": "none", "correction": "none"}
-    else:
-        fields |= _outcome_fields(claim, case, judgement)
-        if not reading:
-            fields |= _evidence_fields(parts, case, judgement)
-    return Verdict.model_validate(fields)
+        return record_theory(verdict, claim.theory, claim.example)
+    if judgement is None:
+        return verdict
+    verdict = _record_outcome(verdict, claim, case, judgement)
+    return verdict if case.is_reading else _record_numbers(verdict, parts, case, judgement)
 
 
-def _declared_fields(claim: Claim, parts: Sequence[MeasuredClaimKind], case: _Case) -> dict[str, object]:
-    """What a claim says, and what its verdict rests on, whatever was measured."""
-    scaled = case.scaled
-    kinds: Sequence[ClaimKind] = claim.theory or parts
-    trees = tuple(_inequality_tree(part, scaled.spec) for part in kinds)
-    fields: dict[str, object] = {
-        "inequality": tuple(tree.text() for tree in trees),
-        "expressions": trees,
-        "note": claim.note,
-        "code": judging_code(kinds),
-    }
-    if claim.theory:
-        return fields
-    return {
-        **fields,
-        "definitions": _definitions(parts),
-        "reductions": scaled.reductions,
-        "deviations": scaled.deviations,
-        "flags": describe_assumptions(scaled.spec, parts),
-        "ambiguities": tuple(a.model_dump(mode="json") for a in scaled.spec.ambiguities),
-    }
+def _text_of(claim: Claim, parts: Sequence[MeasuredClaimKind], case: _Case) -> ClaimText:
+    """What a claim says; of a reading without its inequality, which is that of the claim as declared."""
+    kinds: Sequence[ClaimKind] = () if case.is_reading else claim.theory or parts
+    trees = tuple(_inequality_tree(part, case.scaled.spec) for part in kinds)
+    return ClaimText(
+        catalogue=claim.catalogue,
+        where=claim.where,
+        kind=claim.kind,
+        statement=claim.statement,
+        origin=claim.origin,
+        corrects=claim.corrects,
+        quotes=claim.quotes,
+        hedge=claim.hedge,
+        inequality=tuple(tree.text() for tree in trees),
+        expressions=trees,
+        definitions={} if case.is_reading else _definitions(parts),
+        note=claim.note,
+    )
 
 
-def _outcome_fields(claim: Claim, case: _Case, judgement: Judgement) -> dict[str, object]:
+def _assumptions_of(parts: Sequence[MeasuredClaimKind], case: _Case) -> RestsOn:
+    """What a verdict on measurements rests on, whatever was measured."""
+    spec = case.scaled.spec
+    return RestsOn(
+        data="own",
+        reductions=case.scaled.reductions,
+        deviations=case.scaled.deviations,
+        flags=describe_assumptions(spec, parts),
+        ambiguities=tuple(a.model_dump(mode="json") for a in spec.ambiguities),
+    )
+
+
+def _traced(provenance: Provenance, kinds: Sequence[ClaimKind]) -> Provenance:
+    return provenance.model_copy(update={"code": judging_code(kinds)})
+
+
+def _record_outcome(verdict: Verdict, claim: Claim, case: _Case, judgement: Judgement) -> Verdict:
     """How a claim on measurements came out, why, and what would decide it."""
     findings = judgement.findings
     outcome, shown = shown_part(findings)
-    fields: dict[str, object] = {
-        "verdict": outcome,
-        "reason": reason_text(findings, outcome, shown),
-        "test": shown.test,
-        "correction": shown.correction,
-    }
+    would = ""
     experiment, spent = case.scaled.spec.own_experiment, case.spent
     if outcome == "inconclusive" and experiment is not None and judgement.is_sequential:
         allowed = spent.open_claims is None or claim.id in spent.open_claims
         usual = experiment.repeats
-        fields["would_decide"] = would_decide(findings, spent.repeats, spent.seconds, case.alpha, usual, allowed)
-    return fields
+        would = would_decide(findings, spent.repeats, spent.seconds, case.alpha, usual, allowed)
+    return verdict.model_copy(
+        update={
+            "verdict": Word(outcome),
+            "reason": reason_text(findings, outcome, shown),
+            "would_decide": would,
+            "numbers": Numbers(test=shown.test, correction=shown.correction, alpha=case.alpha),
+        }
+    )
 
 
-def _evidence_fields(parts: Sequence[MeasuredClaimKind], case: _Case, judgement: Judgement) -> dict[str, object]:
+def _record_numbers(verdict: Verdict, parts: Sequence[MeasuredClaimKind], case: _Case, judgement: Judgement) -> Verdict:
     """The numbers of a claim on measurements, point by point and of the one that decides."""
     findings, alpha, look = judgement.findings, case.alpha, case.look
     assert look is not None
     outcome, shown = shown_part(findings)
-    points, reasons = points_of(judgement, look, alpha), number_reasons(findings)
+    points, reasons, deciding = points_of(judgement, look, alpha), number_reasons(findings), shown.deciding
+    place = None if deciding is None else reasons[index_of(shown, findings)].point
+    models, cells = cells_used(findings)
+    experiment = case.scaled.spec.own_experiment
+    is_sequential = judgement.is_sequential and experiment is not None
+    numbers = Numbers(
+        test=shown.test,
+        correction=shown.correction,
+        alpha=alpha,
+        repeats=None if deciding is None or shown.is_exact else deciding.repeats,
+        effect=None if deciding is None else deciding.effect,
+        interval=None if deciding is None or shown.is_exact else (deciding.low, deciding.high),
+        bound_value=None if place is None else points[place].bound,
+        points=tuple(points),
+        p_value=_p_value(findings, outcome),
+        e_value=judgement.e_value,
+        design="sequential" if is_sequential else "fixed",
+        stopped=judgement.decided_at if is_sequential else None,
+        models=models if is_sequential else None,
+        models_fixed=cells * experiment.repeats if is_sequential and experiment is not None else None,
+    )
     basis, repeats = basis_of(judgement, outcome)
     turned = describe_turned_scores(parts, look) if case.scaled.spec.results is not None else ()
-    fields: dict[str, object] = {
-        "reasons": reasons,
-        "because": [index_of(shown, findings)],
-        "parts": [f.outcome for f in findings],
-        "hangs_on": [f.why.unless for f in findings if f.why.unless and outcome == "inconclusive"],
-        "flags": (*describe_assumptions(case.scaled.spec, parts), *describe_rates(parts, look.samples.table), *turned),
-        "tally": tally_points(judgement, parts, alpha),
-        "points": [p.model_dump() for p in points],
-        "p_value": _p_value(findings, outcome),
-        "basis": basis,
-        "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "t-test" else None,
-        "e_value": judgement.e_value,
-    }
-    if (experiment := case.scaled.spec.own_experiment) is not None and judgement.is_sequential:
-        models, cells = cells_used(findings)
-        fields |= {"design": "sequential", "stopped": judgement.decided_at, "models": models}
-        fields["models_fixed"] = cells * experiment.repeats
-    if (deciding := shown.deciding) is not None:
-        place = reasons[index_of(shown, findings)].point
-        fields |= {
-            "effect": deciding.effect,
-            "interval": None if shown.is_exact else (deciding.low, deciding.high),
-            "bound_value": None if place is None else points[place].bound,
-            "repeats": None if shown.is_exact else deciding.repeats,
+    rests_on = verdict.rests_on.model_copy(
+        update={
+            "basis": basis,
+            "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "t-test" else None,
+            "flags": (*verdict.rests_on.flags, *describe_rates(parts, look.samples.table), *turned),
         }
-    return fields
+    )
+    return verdict.model_copy(
+        update={
+            "reasons": tuple(reasons),
+            "because": (index_of(shown, findings),),
+            "parts": tuple(Word(f.outcome) for f in findings),
+            "hangs_on": tuple(f.why.unless for f in findings if f.why.unless and outcome == "inconclusive"),
+            "tally": tally_points(judgement, parts, alpha),
+            "numbers": numbers,
+            "rests_on": rests_on,
+        }
+    )
 
 
 def _inequality_tree(part: ClaimKind, spec: Spec) -> Expression:

@@ -25,11 +25,11 @@ GROUPS: dict[Group, str] = {
 
 def group_of(verdict: Verdict) -> Group:
     """The group in which a verdict is counted: whose claim it is, and for a paper's, on what data it was judged."""
-    if verdict.origin == "paper":
-        if not all(quote.compared for quote in verdict.quotes):
+    if verdict.claim.origin == "paper":
+        if not all(quote.compared for quote in verdict.claim.quotes):
             return "not compared"
-        return "papers" if verdict.data in DATA_THAT_SETTLES else "papers elsewhere"
-    return {"corrected": "corrected", "ours": "ours", "check": "checks"}[verdict.origin]  # type: ignore[return-value]
+        return "papers" if verdict.rests_on.data in DATA_THAT_SETTLES else "papers elsewhere"
+    return {"corrected": "corrected", "ours": "ours", "check": "checks"}[verdict.claim.origin]  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def certainty_phrase(verdict: Verdict) -> str:
         return ""
     if verdict.certainty is Certainty.PROVED and verdict.verdict is Word.VIOLATED:
         return DISPROVED
-    return SIMULATED if verdict.basis == "simulated" else verdict.certainty.phrase
+    return SIMULATED if verdict.rests_on.basis == "simulated" else verdict.certainty.phrase
 
 
 def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[str, Counter[Word]]:

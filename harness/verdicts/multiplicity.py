@@ -19,16 +19,18 @@ def correct_for_all_claims(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     proofs, computations and exact counts do not. Of each claim two hypotheses are tested, that it holds and that it
     does not.
     """
-    tested = [v for v in verdicts if v.p_value is not None or (v.verdict == "inconclusive" and v.points)]
-    adjusted = holm([1.0 if v.p_value is None else v.p_value for v in tested])
-    p_values = {id(v): p for v, p in zip(tested, adjusted, strict=True) if v.p_value is not None}
-    bets = [v for v in tested if v.e_value is not None]
-    stand = dict(zip(map(id, bets), e_bh([v.e_value or 0.0 for v in bets], 2 * len(tested), RATE), strict=True))
+    tested = [
+        v for v in verdicts if v.numbers.p_value is not None or (v.verdict == "inconclusive" and v.numbers.points)
+    ]
+    adjusted = holm([1.0 if v.numbers.p_value is None else v.numbers.p_value for v in tested])
+    p_values = {id(v): p for v, p in zip(tested, adjusted, strict=True) if v.numbers.p_value is not None}
+    bets = [v for v in tested if v.numbers.e_value is not None]
+    stand = dict(zip(map(id, bets), e_bh([v.numbers.e_value or 0.0 for v in bets], 2 * len(tested), RATE), strict=True))
 
     def with_corrections(v: Verdict) -> Verdict:
         stands = stand.get(id(v), False)
         sure = {"certainty": Certainty.STANDS} if stands and v.certainty is Certainty.BY_ITSELF else {}
-        update = {"p_catalogue": p_values[id(v)], "claims_tested": len(tested), "stands": stands, **sure}
-        return v.model_copy(update=update)
+        update = {"p_catalogue": p_values[id(v)], "claims_tested": len(tested), "stands": stands}
+        return v.model_copy(update={"numbers": v.numbers.model_copy(update=update), **sure})
 
     return tuple(with_corrections(v) if id(v) in p_values else v for v in verdicts)

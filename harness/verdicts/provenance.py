@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind
+from harness.claims.verdict import Provenance
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint
 from harness.imports import closure
@@ -50,22 +51,20 @@ def _installed_version(name: str) -> str | None:
         return None
 
 
-def provenance_fields(scaled: Scaled, spec_sha256: str, table: pd.DataFrame | None) -> dict[str, object]:
-    """Fields of all verdicts of a spec that say what they follow from."""
-    spec = scaled.spec
-    fields: dict[str, object] = {"spec_sha256": spec_sha256, "packages": installed_versions(PACKAGES)}
-    if spec.experiment is not None:
-        known = table.attrs if table is not None else {}
-        commits = known.get("commits", {})
-        fields |= {
-            "data_sha256": str(known.get("data_sha256", "")),
-            "hardware": str(known.get("hardware", "")),
-            "measured_by": tuple(f"code {code} (commit {commits[code][:12]})" for code in sorted(commits)),
-        }
-    if spec.own_experiment is not None:
-        mlflow = f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})"
-        fields |= {"seed": spec.own_experiment.seed, "mlflow": mlflow}
-    return fields
+def provenance_of(scaled: Scaled, spec_sha256: str, table: pd.DataFrame | None) -> Provenance:
+    """By what all verdicts of a spec can be traced, but for the code that judges each."""
+    spec, trained = scaled.spec, scaled.spec.own_experiment
+    known = table.attrs if table is not None and spec.experiment is not None else {}
+    commits = known.get("commits", {})
+    return Provenance(
+        spec_sha256=spec_sha256,
+        data_sha256=str(known.get("data_sha256", "")),
+        measured_by=tuple(f"code {code} (commit {commits[code][:12]})" for code in sorted(commits)),
+        packages=installed_versions(PACKAGES),
+        seed=None if trained is None else trained.seed,
+        hardware=str(known.get("hardware", "")),
+        mlflow="" if trained is None else f"experiment {spec.paper}, parent run {spec.id} ({scaled.profile})",
+    )
 
 
 def judging_code(parts: Sequence[ClaimKind]) -> str:

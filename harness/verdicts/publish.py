@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 
 from harness.claims.expectation import MeasuredClaimKind
-from harness.claims.verdict import Data, Outcome, ReadingVerdict, Verdict
+from harness.claims.verdict import Data, Outcome, ReadingVerdict, RestsOn, Verdict
 from harness.claims.words import Certainty, Word
 from harness.data.dataset import TableDataset
 from harness.experiment.results import ResultsFile
@@ -33,15 +33,6 @@ DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsew
 OPEN_BEFORE_COUNTING = ("what the paper leaves open before counting: not finding a printed count refutes nothing",)
 WAITS_FOR = "it waits for "
 NOT_RUN = "readings that were not run"
-WITHOUT_DECISION: dict[str, None] = {
-    "p_value": None,
-    "e_value": None,
-    "basis": None,
-    "rarest": None,
-    "p_catalogue": None,
-    "stands": None,
-}
-"""What is not said of a claim that is not decided."""
 
 
 def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
@@ -113,27 +104,20 @@ def publish(
     data, smaller = data_of(claim, scaled)
     parts = [] if claim.theory else scaled.spec.parts(claim)
     outcome: Outcome = verdict.verdict  # type: ignore[assignment]
-    update: dict[str, object] = {
-        "origin": claim.origin,
-        "corrects": claim.corrects,
-        "quotes": claim.quotes,
-        "hedge": claim.hedge,
-        "data": data,
-        "smaller": smaller,
-        "certainty": certainty(verdict),
-        "readings": tuple(
-            ReadingVerdict(
-                choice=reading.choice,
-                field=reading.field,
-                value=reading.value,
-                verdict=word_for(other.verdict, data),  # type: ignore[arg-type]
-                reason=other.reason,
-                profile="" if other.profile == verdict.profile else other.profile,
-            )
-            for reading, other in readings
-            if other is not None and other.verdict != "not run"
-        ),
-    }
+    told_in_readings = tuple(
+        ReadingVerdict(
+            choice=reading.choice,
+            field=reading.field,
+            value=reading.value,
+            verdict=word_for(other.verdict, data),  # type: ignore[arg-type]
+            reason=other.reason,
+            profile="" if other.profile == verdict.profile else other.profile,
+        )
+        for reading, other in readings
+        if other is not None and other.verdict != "not run"
+    )
+    rests_on = verdict.rests_on.model_copy(update={"data": data, "smaller": smaller, "readings": told_in_readings})
+    update: dict[str, object] = {"certainty": certainty(verdict), "rests_on": rests_on}
     if outcome == "violated" and not claim.theory:
         uncounted = claim.origin == "paper" and is_about_counts(parts)
         hangs = (
@@ -141,7 +125,7 @@ def publish(
         )
         if hangs:
             reason = f"violated as declared ({verdict.reason}), but it hangs on {'; '.join(hangs)}"
-            update |= {**WITHOUT_DECISION, "certainty": None, "hangs_on": hangs, "reason": reason}
+            update |= {**_undecided(verdict, rests_on), "hangs_on": hangs, "reason": reason}
             if hangs == OPEN_BEFORE_COUNTING:
                 update["would_decide"] = "a way to prepare the data that gives the printed count"
             elif not any(other is not None and other.verdict.holds for _, other in readings):
@@ -153,10 +137,20 @@ def publish(
     word = word_for(outcome, data)
     if data not in DATA_THAT_SETTLES and outcome != "not run" and is_about_printed_numbers(parts):
         word = Word.BESIDE
-        update |= {**WITHOUT_DECISION, "certainty": None, "hangs_on": (), "would_decide": ""}
+        update |= {**_undecided(verdict, rests_on), "hangs_on": (), "would_decide": ""}
     words = tuple(word_for(part, data) for part in verdict.parts)  # type: ignore[arg-type]
     update |= {"verdict": word, "parts": words, "tally": "; ".join(filter(None, (parts_text(words), verdict.tally)))}
     return verdict.model_copy(update=update)
+
+
+def _undecided(verdict: Verdict, rests_on: RestsOn) -> dict[str, object]:
+    """Fields of a claim that is not decided after all: nothing is said of how sure it would be."""
+    nothing = {"p_value": None, "e_value": None, "p_catalogue": None, "stands": None}
+    return {
+        "certainty": None,
+        "numbers": verdict.numbers.model_copy(update=nothing),
+        "rests_on": rests_on.model_copy(update={"basis": None, "rarest": None}),
+    }
 
 
 def _what_readings_take(
@@ -177,8 +171,8 @@ def _what_readings_take(
     if all(reason.startswith(WAITS_FOR) for reason in reasons):
         return "; ".join([*open_, *(reason.removeprefix(WAITS_FOR) for reason in reasons)])
     cost = ""
-    if seconds is not None and verdict.models_fixed and spec.own_experiment is not None:
-        models = len(reasons) * FEWEST * verdict.models_fixed // spec.own_experiment.repeats
+    if seconds is not None and verdict.numbers.models_fixed and spec.own_experiment is not None:
+        models = len(reasons) * FEWEST * verdict.numbers.models_fixed // spec.own_experiment.repeats
         cost = f", at least {models:,} models, {time_text(models * seconds)} on one core"
     which = "this reading" if len(reasons) == 1 else f"these {len(reasons)} readings"
     return "; ".join([*open_, f"{which}{cost} (harness alternatives --where-violated {spec.id})"])
@@ -213,7 +207,7 @@ def certainty(verdict: Verdict) -> Certainty | None:
         "computed": Certainty.COUNTED,
         "exact": Certainty.COUNTED,
     }
-    return known.get(verdict.basis, Certainty.BY_ITSELF)
+    return known.get(verdict.rests_on.basis, Certainty.BY_ITSELF)
 
 
 def _flipping_readings(readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]], data: Data) -> list[str]:

@@ -38,6 +38,7 @@ from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
 from tests.conftest import REPO
+from tests.verdict_fields import change
 
 TREES: TypeAdapter[Expression] = TypeAdapter(Expression)
 VERDICTS = REPO / "reports/sequential/verdicts.json"
@@ -60,7 +61,7 @@ def test_every_committed_claim_reads_as_it_was_written(
 ) -> None:
     assert len(verdicts) > 400
     for verdict in verdicts:
-        assert tuple(part.text() for part in claims[verdict.id]) == verdict.inequality
+        assert tuple(part.text() for part in claims[verdict.id]) == verdict.claim.inequality
 
 
 def test_text_is_made_of_the_tree_and_of_nothing_else() -> None:
@@ -70,13 +71,13 @@ def test_text_is_made_of_the_tree_and_of_nothing_else() -> None:
 
 def test_trees_come_back_from_a_file_as_they_were(claims: dict[str, list[ClaimKind]], verdicts: list[Verdict]) -> None:
     schema = json.loads((REPO / "reports/verdicts.schema.json").read_text())
-    written = [v.model_copy(update={"expressions": tuple(p.tree() for p in claims[v.id])}) for v in verdicts]
+    written = [change(v, expressions=tuple(p.tree() for p in claims[v.id])) for v in verdicts]
     text = dump(VerdictFile(profile="sequential", alpha=0.05, verdicts=tuple(written)))
     jsonschema.Draft202012Validator(schema).validate(json.loads(text))
     again = VerdictFile.model_validate_json(text).verdicts
-    assert [v.expressions for v in again] == [v.expressions for v in written]
+    assert [v.claim.expressions for v in again] == [v.claim.expressions for v in written]
     for verdict in again:
-        assert tuple(tree.text() for tree in verdict.expressions) == verdict.inequality
+        assert tuple(tree.text() for tree in verdict.claim.expressions) == verdict.claim.inequality
     assert len(text) < 1.25 * VERDICTS.stat().st_size
 
 
@@ -86,14 +87,14 @@ def test_judging_gives_the_trees_with_the_texts() -> None:
     judged = judge_spec(scale(one.spec, "full", Profile()), "0" * 64, None)
     assert len(judged) == len(one.spec.claims)
     for verdict, claim in zip(judged, one.spec.claims, strict=True):
-        assert verdict.expressions == tuple(part.tree() for part in one.spec.parts(claim))
-        assert verdict.inequality == tuple(tree.text() for tree in verdict.expressions)
+        assert verdict.claim.expressions == tuple(part.tree() for part in one.spec.parts(claim))
+        assert verdict.claim.inequality == tuple(tree.text() for tree in verdict.claim.expressions)
 
 
 def test_a_verdict_without_trees_is_written_without() -> None:
     text = VERDICTS.read_text()
     file = VerdictFile.model_validate_json(text)
-    bare = file.verdicts[0].model_copy(update={"expressions": ()})
+    bare = change(file.verdicts[0], expressions=())
     assert '"expressions"' not in dump(file.model_copy(update={"verdicts": (bare,)}))
 
 
@@ -215,7 +216,7 @@ def test_a_file_of_verdicts_has_a_tree_on_a_line() -> None:
     file = VerdictFile.model_validate_json((REPO / "reports/sequential/humphries2020/games/verdicts.json").read_text())
     written = dump(file)
     assert VerdictFile.model_validate_json(written) == file
-    trees = [tree for verdict in json.loads(written)["verdicts"] for tree in verdict["expressions"]]
+    trees = [tree for verdict in json.loads(written)["verdicts"] for tree in verdict["claim"]["expressions"]]
     lines = [json.loads(line.strip().rstrip(",")) for line in written.splitlines() if line.startswith("    [{")]
     assert len(trees) > 5
     assert lines == trees

@@ -69,7 +69,7 @@ def test_what_a_committed_verdict_says_is_what_its_reasons_say(profile: str) -> 
         assert any(said in verdict.reason for said in (several, of_parts(deciding, len(verdict.parts), numbered=False)))
         for reason in verdict.reasons:
             if reason.point is not None and reason.found in ("holds", "fails", "undecided", "few"):
-                point = verdict.points[reason.point]
+                point = verdict.numbers.points[reason.point]
                 # bets take off what the split drew, so their mean on the left may be another than the repeats'
                 assert point.expectation == reason.part
                 assert reason.at == ({} if point.epsilon is None else {"epsilon": point.epsilon}) | (point.at or {})

@@ -359,15 +359,15 @@ def test_a_run_until_decided(make_project: Any) -> None:
     pd.testing.assert_frame_equal(replayed(scaled, whole), table)
     verdicts = {v.id: v for v in judge_spec(scaled, loaded.sha256, table)}
     held = verdicts["own/cancer#iid-held"]
-    assert (held.verdict, held.design, held.reductions) == ("reproduced", "sequential", ())
-    assert held.stopped is not None
-    assert held.models is not None
-    assert held.models_fixed == 2 * 14
-    assert held.models <= held.stopped * 2
+    assert (held.verdict, held.numbers.design, held.rests_on.reductions) == ("reproduced", "sequential", ())
+    assert held.numbers.stopped is not None
+    assert held.numbers.models is not None
+    assert held.numbers.models_fixed == 2 * 14
+    assert held.numbers.models <= held.numbers.stopped * 2
     page = (project.reports / "until/site/claims/own-cancer--iid-held.html").read_text()
-    assert f"Runs were added until it was decided, after {held.stopped}." in page
+    assert f"Runs were added until it was decided, after {held.numbers.stopped}." in page
     assert basis_text(held) in page
-    assert f"{held.points[0].holds} of {held.points[0].repeats}</td>" in page
+    assert f"{held.numbers.points[0].holds} of {held.numbers.points[0].repeats}</td>" in page
     assert "at a false discovery rate of 5%" in page
 
 
@@ -390,7 +390,7 @@ def test_a_run_that_was_stopped_is_judged_on_what_is_there(make_project: Any) ->
     assert "stopped while 2 claims" in (project.reports / "until/site/claims/own-cancer--iid-held.html").read_text()
     assert run_cli(project.root, "run").returncode == 0  # goes on, and then none asks any more
     judged = json.loads(written.read_text())["verdicts"]
-    assert {tuple(v["reductions"]) for v in judged} == {()}
+    assert {tuple(v["rests_on"]["reductions"]) for v in judged} == {()}
 
 
 @pytest.mark.integration

@@ -228,7 +228,7 @@ def test_tables_of_what_takes_training_cut_no_word(
 ) -> None:
     """Judged claims, readings, audits and surveys, of results that are there."""
     common.print_verdicts(committed)
-    alternatives._show([v for v in committed if v.readings])
+    alternatives._show([v for v in committed if v.rests_on.readings])
     bound = Bound("clopper-pearson", 1.5, 0.95, "TPR 0.9, FPR 0.1", "scores are normal")
     audit._show([(1.0, bound), (4.0, bound)], "fast, add-remove-one neighbours", 1e-5, 100)
     survey._print_ranking(list(surveyed()), Project(REPO).root / "reports/own/site/a.html")

@@ -180,7 +180,7 @@ def test_noise_is_chosen_on_shadow_models_that_nothing_attacks(make_project: Cal
     marks = {mark("private", "sampling", "auc", place({"epsilon": e, "queries": 20})) for e in levels}
     (loaded,) = load_specs(project, [])
     assert marks <= set(marks_of(Verdict.model_validate(verdict), loaded.spec))
-    assert verdict["points"][0]["chosen"] == {"epsilon": [chosen]}
+    assert verdict["numbers"]["points"][0]["chosen"] == {"epsilon": [chosen]}
     text = sentence(Verdict.model_validate(verdict), loaded.spec)
     assert f"the chosen ε = {chosen:g} the AUC" in text
     assert "without noise" not in text.lower()

@@ -54,8 +54,8 @@ def is_of_today(profile: str) -> bool:
     """Whether a run of a profile is there that the code of today judged, told by its claims of theory."""
     if not (REPO / "reports" / profile / "verdicts.json").is_file():
         return False
-    codes = {v.id: v.code for v in committed("sequential")[0] if v.kind != "training"}
-    return all(v.code == codes.get(v.id, v.code) for v in committed(profile)[0])
+    codes = {v.id: v.provenance.code for v in committed("sequential")[0] if v.claim.kind != "training"}
+    return all(v.provenance.code == codes.get(v.id, v.provenance.code) for v in committed(profile)[0])
 
 
 @pytest.fixture(scope="module", params=[*PROFILES, "quick"])
@@ -95,7 +95,7 @@ def test_the_csv_says_what_the_records_say(judged: Judged) -> None:
 def test_theory_has_numbers_in_the_csv(judged: Judged) -> None:
     """Of every claim of theory that is refuted, and of most others; some proofs no two numbers illustrate."""
     _, verdicts, _, records = judged
-    theory = [v for v in verdicts if v.kind != "training"]
+    theory = [v for v in verdicts if v.claim.kind != "training"]
     assert all(records[v.id].estimate is not None for v in theory if v.verdict == "violated")
     assert all(records[v.id].line is not None for v in theory if v.verdict == "violated")
     assert sum(records[v.id].line is not None for v in theory) > 0.8 * len(theory)
@@ -160,7 +160,7 @@ def test_the_page_says_what_the_record_says(judged: Judged, pages: dict[str, str
         assert plain(crumbs).startswith(f"{said.sign} {said.verdict} {said.certainty_with_runs}".strip()), v.id
         assert (plain(heading), plain(answer)) == (plain(said.heading), plain(said.finding))
         text = plain(page)
-        assert said.data in text or v.data == "none"
+        assert said.data in text or v.rests_on.data == "none"
         assert said.whose in text
         assert (f"What would decide it: {plain(said.would_decide)}." in text) == bool(said.would_decide)
 
@@ -235,5 +235,5 @@ def test_certainty_is_said_in_few_phrases(judged: Judged) -> None:
     for v in verdicts:
         phrase = records[v.id].certainty
         assert bool(phrase) == (v.certainty is not None)
-        assert (phrase == "simulated") == (v.basis == "simulated" and v.certainty is not None)
-        assert not (phrase.startswith("measured") and v.kind != "training")
+        assert (phrase == "simulated") == (v.rests_on.basis == "simulated" and v.certainty is not None)
+        assert not (phrase.startswith("measured") and v.claim.kind != "training")

@@ -17,10 +17,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from harness.claims.verdict import Point, Verdict, VerdictFile, dump
+from harness.claims.words import Word
 from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.exports import COLUMNS, badge, claims_csv, claims_table
 from tests.conftest import REPO, run_cli
 from tests.report.test_claim_record import committed as committed_verdicts
+from tests.verdict_fields import change
 
 
 def committed() -> tuple[tuple[Verdict, ...], dict[str, ClaimRecord]]:
@@ -51,19 +53,19 @@ def test_claims_as_parquet_say_the_same(tmp_path: Path) -> None:
     assert [str(t) for t in result.dtypes[["effect", "low", "high"]]] == ["float64"] * 3
     assert result["id"].tolist() == [v.id for v in verdicts]
     assert result["reason"].tolist() == [v.reason for v in verdicts]
-    assert result["effect"].isna().tolist() == [v.effect is None for v in verdicts]
+    assert result["effect"].isna().tolist() == [v.numbers.effect is None for v in verdicts]
 
 
 def test_a_badge_counts_the_papers_claims_on_their_data() -> None:
     verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
     words = ["reproduced"] * 3 + ["violated"] * 2 + ["not run"] * 9
-    mine = [verdicts[0].model_copy(update={"origin": "paper", "data": "paper", "verdict": word}) for word in words]
-    elsewhere = [one.model_copy(update={"data": "stand-in", "verdict": "differs"}) for one in mine]
+    mine = [change(verdicts[0], origin="paper", data="paper", verdict=Word(word)) for word in words]
+    elsewhere = [change(one, data="stand-in", verdict=Word.DIFFERS) for one in mine]
     svg = badge([*mine, *elsewhere])
     root = ElementTree.fromstring(svg)
     assert [e.text for e in root.iter() if e.tag.endswith("text")] == ["papers' claims", "3 reproduced · 2 violated"]
     assert root.get("aria-label") == "claims of the papers, proved or on their data: 3 reproduced · 2 violated"
-    own = ElementTree.fromstring(badge([one.model_copy(update={"origin": "ours"}) for one in mine]))
+    own = ElementTree.fromstring(badge([change(one, origin="ours") for one in mine]))
     assert [e.text for e in own.iter() if e.tag.endswith("text")] == ["claims", "3 reproduced · 2 violated"]
     assert "nothing run" in badge([])
 
@@ -122,11 +124,10 @@ def test_a_file_of_verdicts_is_the_same_whichever_processor_summed_last() -> Non
     )
     other = point.model_copy(update={"left": 0.3, "right": 1.0000000000000002e-300})
     texts = {
-        dump(VerdictFile(profile="a", alpha=0.05, verdicts=(verdict.model_copy(update={"points": (one,)}),)))
-        for one in (point, other)
+        dump(VerdictFile(profile="a", alpha=0.05, verdicts=(change(verdict, points=(one,)),))) for one in (point, other)
     }
     (text,) = texts
-    (result,) = VerdictFile.model_validate_json(text).verdicts[0].points
+    (result,) = VerdictFile.model_validate_json(text).verdicts[0].numbers.points
     assert result == other.model_copy(update={"right": 1e-300})
     assert '"bound"' not in text
     assert '"low": null' in text

@@ -83,7 +83,7 @@ def test_every_committed_verdict_has_one_sentence(judged: tuple[dict[str, Spec],
         assert said.endswith("."), said
         assert said[0].isupper() or said[0].isdigit() or said.startswith("TPR"), said
         for jargon in ("part 1 of", ", effect ", " nan", "None", "against the against", "  "):
-            assert jargon not in said.lower() or jargon in verdict.statement, (verdict.id, said)
+            assert jargon not in said.lower() or jargon in verdict.claim.statement, (verdict.id, said)
 
 
 def test_a_violated_number_is_told_with_its_interval(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
@@ -105,7 +105,7 @@ def test_intervals_of_the_left_side_follow_from_the_effect(judged: tuple[dict[st
         spec = specs[verdict.spec]
         claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
         parts = spec.parts(claim)
-        for point in verdict.points:
+        for point in verdict.numbers.points:
             interval = interval_of_left(parts[point.expectation], point)
             if interval is None or point.low is None or point.high is None:
                 continue
@@ -124,10 +124,10 @@ def test_forest_rows_are_where_their_numbers_are(judged: tuple[dict[str, Spec], 
     verdict = next(v for v in verdicts if v.id == "humphries2020/fig6#logloss-cap")
     spec = specs[verdict.spec]
     claim = next(c for c in spec.claims if c.id == "logloss-cap")
-    (capped,), hidden = forests(verdict.points, spec.parts(claim), spec, 0.05)
+    (capped,), hidden = forests(verdict.numbers.points, spec.parts(claim), spec, 0.05)
     reaches = next(c for c in spec.claims if c.id == "logloss-reaches-cap")
     reached = next(v for v in verdicts if v.id == f"{spec.id}#{reaches.id}")
-    near, *_ = forests(reached.points, spec.parts(reaches), spec, 0.05)[0]
+    near, *_ = forests(reached.numbers.points, spec.parts(reaches), spec, 0.05)[0]
     assert (capped.axis, near.axis, hidden) == ("measured", "measured", 0)
     for forest in (capped, near):
         for row in forest.rows:
@@ -140,7 +140,7 @@ def test_forest_rows_are_where_their_numbers_are(judged: tuple[dict[str, Spec], 
     beyond = [row for row in capped.rows if row.state == "misses"]
     assert beyond
     assert all(row.dot > row.line and row.left >= row.line for row in beyond)
-    many = [p.model_copy(update={"p_support": i / 200}) for i, p in enumerate(verdict.points * 9)]
+    many = [p.model_copy(update={"p_support": i / 200}) for i, p in enumerate(verdict.numbers.points * 9)]
     drawn, hidden = forests(many, spec.parts(claim), spec, 0.05)
     assert sum(len(f.rows) for f in drawn) == 60 == len(many) - hidden
 
@@ -152,18 +152,20 @@ def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spe
     for verdict in verdicts:
         point, spec = deciding_point(verdict), specs[verdict.spec]
         claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
-        if point is None or claim.theory or verdict.basis not in told or point.low is None:
+        if point is None or claim.theory or verdict.rests_on.basis not in told or point.low is None:
             continue
         part = spec.parts(claim)[point.expectation]
         interval = interval_of_left(part, point)
         if not isinstance(part, Compare) or interval is None or None in interval:
             continue
-        place = verdict.points.index(next(p for p in verdict.points if p.at == point.at and p.left == point.left))
+        place = verdict.numbers.points.index(
+            next(p for p in verdict.numbers.points if p.at == point.at and p.left == point.left)
+        )
         drawn = points_by_basis(verdict)[place]
         assert (drawn.low, drawn.high) == (point.low, point.high)
-        (forest, *_), _ = forests([drawn], spec.parts(claim), spec, verdict.alpha)
+        (forest, *_), _ = forests([drawn], spec.parts(claim), spec, verdict.numbers.alpha)
         assert forest.rows[0].interval in sentence(verdict, spec).replace(" (", "(").replace(")", "")
-        told[verdict.basis] += 1
+        told[verdict.rests_on.basis] += 1
     assert min(told.values()) > 10, told
 
 
@@ -230,8 +232,8 @@ def test_every_inequality_is_well_formed_mathml(judged: tuple[dict[str, Spec], l
 def test_letters_of_an_inequality_are_those_of_its_names(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
     """Of the tree, name by name; what `letters` makes of the text is the same."""
     for verdict in judged[1]:
-        shown = [tree.text(letter) for tree in verdict.expressions]
-        assert shown == [letters(text) for text in verdict.inequality]
+        shown = [tree.text(letter) for tree in verdict.claim.expressions]
+        assert shown == [letters(text) for text in verdict.claim.inequality]
 
 
 def test_text_of_a_spec_cannot_bring_markup() -> None:

@@ -104,10 +104,14 @@ def test_search_filters_and_order(site: Path, page: Any) -> None:
     page.select_option("#by-paper", "")
     page.select_option("#by-verdict", "")
     page.select_option("#by-kind", "measured")
-    assert visible(page) == sum(v["kind"] == "training" for v in mine)
+    assert visible(page) == sum(v["claim"]["kind"] == "training" for v in mine)
     page.select_option("#by-group", "papers")
-    on_papers_data = [v for v in mine if v["origin"] == "paper" and v["data"] in ("none", "paper", "smaller", "own")]
-    assert visible(page) == sum(v["kind"] == "training" for v in on_papers_data)
+    on_papers_data = [
+        v
+        for v in mine
+        if v["claim"]["origin"] == "paper" and v["rests_on"]["data"] in ("none", "paper", "smaller", "own")
+    ]
+    assert visible(page) == sum(v["claim"]["kind"] == "training" for v in on_papers_data)
     page.select_option("#by-group", "")
     page.select_option("#by-kind", "")
     page.select_option("#by-dataset", "COMPAS")

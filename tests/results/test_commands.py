@@ -168,9 +168,9 @@ def test_a_verdict_follows_from_the_file_as_it_is(project: Project) -> None:
     frame["train"] /= 2
     frame.to_csv(project.root / "results.csv", index=False)
     second = json.loads(run_cli(project.root, "judge", "mine.yaml", "--json").stdout)[0]
-    assert second["effect"] == pytest.approx(first["effect"] / 2 - 0.2, abs=1e-9)
-    assert second["data_sha256"] != first["data_sha256"]
-    assert second["spec_sha256"] != first["spec_sha256"]
+    assert second["numbers"]["effect"] == pytest.approx(first["numbers"]["effect"] / 2 - 0.2, abs=1e-9)
+    assert second["provenance"]["data_sha256"] != first["provenance"]["data_sha256"]
+    assert second["provenance"]["spec_sha256"] != first["provenance"]["spec_sha256"]
 
 
 def test_the_pipeline_depends_on_the_file_of_results(project: Project) -> None:

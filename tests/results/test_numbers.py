@@ -29,8 +29,8 @@ OVERFITS = COMPARE | {"left": {"metric": "train", "minus": "test", "arm": "plain
 
 
 def interval(verdict: Verdict) -> tuple[float, float]:
-    assert verdict.interval is not None
-    low, high = verdict.interval
+    assert verdict.numbers.interval is not None
+    low, high = verdict.numbers.interval
     assert low is not None
     assert high is not None
     return low, high
@@ -43,10 +43,10 @@ def test_a_wide_file_gives_the_means_and_differences_that_pandas_gives(make_proj
     verdict = judged(project, experiment(), OVERFITS)
     at = frame[(frame["method"] == "SGD") & (frame["epoch"] == 2)]
     own = at["train"] - at["test"] - 0.05
-    assert verdict.effect == pytest.approx(own.mean(), abs=1e-9)
-    assert verdict.repeats == 8
-    assert (verdict.data, verdict.verdict, verdict.origin) == ("elsewhere", "reproduced", "ours")
-    assert verdict.points[0].holds == int((own > 0).sum())
+    assert verdict.numbers.effect == pytest.approx(own.mean(), abs=1e-9)
+    assert verdict.numbers.repeats == 8
+    assert (verdict.rests_on.data, verdict.verdict, verdict.claim.origin) == ("elsewhere", "reproduced", "ours")
+    assert verdict.numbers.points[0].holds == int((own > 0).sum())
     low, high = interval(verdict)
     reach = stats.t.ppf(0.975, 7) * own.std(ddof=1) / math.sqrt(8)
     # Student's interval, widened on one side for skewness (docs/statistics.md)
@@ -62,10 +62,10 @@ def test_tidy_wide_parquet_and_shuffled_rows_say_the_same(make_project: Make) ->
     wide = judged(project, experiment(), OVERFITS)
     tidy = frame.melt(["method", "seed", "epoch"], var_name="metric").sample(frac=1, random_state=1)
     tidy.to_csv(project.root / "results.csv", index=False)
-    assert judged(project, experiment(format="tidy"), OVERFITS).points == wide.points
+    assert judged(project, experiment(format="tidy"), OVERFITS).numbers.points == wide.numbers.points
     tidy.to_parquet(project.root / "results.parquet", index=False)
     parquet = experiment(format="tidy", path="results.parquet")
-    assert judged(project, parquet, OVERFITS).points == wide.points
+    assert judged(project, parquet, OVERFITS).numbers.points == wide.numbers.points
 
 
 def test_arms_are_independent_unless_they_are_paired(make_project: Make) -> None:
@@ -76,7 +76,7 @@ def test_arms_are_independent_unless_they_are_paired(make_project: Make) -> None
     sides = [frame[(frame["method"] == arm) & (frame["epoch"] == 3)]["train"].to_numpy() for arm in ("SGD", "DP-SGD")]
     apart = judged(project, experiment(), expect)
     paired = judged(project, experiment(paired=True), expect)
-    assert apart.effect == pytest.approx(float(sides[0].mean() - sides[1].mean()), abs=1e-9)
+    assert apart.numbers.effect == pytest.approx(float(sides[0].mean() - sides[1].mean()), abs=1e-9)
     difference = sides[0] - sides[1]
     reach = stats.t.ppf(0.975, 7) * difference.std(ddof=1) / math.sqrt(8)
     low, high = interval(paired)
@@ -92,12 +92,12 @@ def test_a_metric_without_a_range_rests_on_the_t_test_alone(make_project: Make) 
     frame.to_csv(project.root / "results.csv", index=False)
     expect = COMPARE | {"left": {"metric": "loss", "arm": "plain"}, "right": {"value": 1}, "at": {"epoch": [1]}}
     verdict = judged(project, experiment(), expect)
-    assert (verdict.verdict, verdict.basis) == ("reproduced", "t-test")
-    assert verdict.points[0].free_low is None
+    assert (verdict.verdict, verdict.rests_on.basis) == ("reproduced", "t-test")
+    assert verdict.numbers.points[0].free_low is None
     bounded = judged(project, experiment(metrics={"train": [0, 1], "test": [0, 1], "loss": [0, 60]}), expect)
-    assert bounded.points[0].free_low is not None
+    assert bounded.numbers.points[0].free_low is not None
     ranged = judged(project, experiment(), OVERFITS)
-    assert (ranged.verdict, ranged.basis) == ("reproduced", "distribution-free")
+    assert (ranged.verdict, ranged.rests_on.basis) == ("reproduced", "distribution-free")
 
 
 # --- scores
@@ -179,7 +179,7 @@ def test_a_rate_of_less_than_one_nonmember_decides_nothing(
         f"a false-positive rate of {metric.removesuffix('pct')}% is measured on at least {needed} "
         f"non-members a run, and a run has {nonmembers}; more runs do not mend that"
     )
-    assert not verdict.points
+    assert not verdict.numbers.points
 
 
 @pytest.mark.parametrize(("nonmembers", "metric", "average"), [(100, "1pct", "2%"), (20, "5pct", "9.5%")])
@@ -188,7 +188,7 @@ def test_what_few_nonmembers_make_of_a_rate_is_named(
 ) -> None:
     verdict = verdict_at_rate(make_project(), nonmembers, f"tpr_at_{metric}_fpr", 0.05)
     assert verdict.verdict == "reproduced"
-    (flag,) = [flag for flag in verdict.flags if "threshold" in flag]
+    (flag,) = [flag for flag in verdict.rests_on.flags if "threshold" in flag]
     assert f"is set by {nonmembers} non-members a run" in flag
     assert flag.endswith(f"1 of which pass it; of others like them {average} pass it on average.")
 
@@ -209,7 +209,7 @@ def test_scores_of_the_other_sign_are_named(sign: int, make_project: Make) -> No
     frame["score"] *= sign
     frame.to_csv(project.root / "results.csv", index=False)
     expect = COMPARE | {"left": {"metric": "max_advantage", "attack": "loss"}, "right": {"value": 0.9}, "relation": "<"}
-    turned = [flag for flag in judged(project, of_scores(), expect).flags if "higher for non-members" in flag]
+    turned = [flag for flag in judged(project, of_scores(), expect).rests_on.flags if "higher for non-members" in flag]
     assert len(turned) == (sign < 0)
 
 
@@ -247,7 +247,7 @@ def test_an_axis_of_epsilon_may_have_models_without_noise(make_project: Make) ->
     figure = [{"title": "ROC", "curve": "roc", "attacks": ["loss"], "at": {"epsilon": math.inf}}]
     verdict = judged(project, declared, expect, figure=figure)
     assert verdict.verdict == "reproduced"
-    assert len(verdict.points) == 2
+    assert len(verdict.numbers.points) == 2
     loaded = load_written(project, declared, expect, figure=figure)
     table = results_table(context_of(project).resolve(loaded).scaled)
     ((of, _),) = lines_of_panel(table, loaded.spec.figure[0])
@@ -265,7 +265,7 @@ def test_decisions_give_the_metrics_that_scores_alone_do_not(make_project: Make)
     verdict = judged(project, declared, expect)
     called = frame["score"] > 0.4
     rates = [called[part.index].groupby(part["member"]).mean() for _, part in frame.groupby("repeat")]
-    assert verdict.points[0].left == pytest.approx(np.mean([rate[1] - rate[0] for rate in rates]), abs=1e-9)
+    assert verdict.numbers.points[0].left == pytest.approx(np.mean([rate[1] - rate[0] for rate in rates]), abs=1e-9)
 
 
 def test_the_prior_of_formulas_is_the_share_of_members(make_project: Make) -> None:
@@ -312,15 +312,18 @@ def test_intervals_from_means_and_spreads_are_scipys(
     welch = stats.ttest_ind_from_stats(
         m1, deviations[0], n1, m2, deviations[1], n2, equal_var=False, alternative="greater"
     )
-    assert both.points[0].p_support == pytest.approx(welch.pvalue, abs=1e-9)
+    assert both.numbers.points[0].p_support == pytest.approx(welch.pvalue, abs=1e-9)
     errors = [d**2 / n for d, n in zip(deviations, (n1, n2), strict=True)]
     dof = sum(errors) ** 2 / (errors[0] ** 2 / (n1 - 1) + errors[1] ** 2 / (n2 - 1))
     reach = stats.t.ppf(0.975, dof) * math.sqrt(sum(errors))
     assert interval(both) == pytest.approx((m1 - m2 - reach, m1 - m2 + reach), abs=1e-9)
-    assert both.test.startswith("one-sided t-test of a mean from its standard deviation and number of repeats")
-    assert "as if results were normal" in " ".join(both.flags)
-    if both.e_value is not None:
-        assert both.e_value <= 0.5 / math.sqrt(min(both.points[0].p_support, both.points[0].p_oppose)) + 1e-6
+    assert both.numbers.test.startswith("one-sided t-test of a mean from its standard deviation and number of repeats")
+    assert "as if results were normal" in " ".join(both.rests_on.flags)
+    if both.numbers.e_value is not None:
+        assert (
+            both.numbers.e_value
+            <= 0.5 / math.sqrt(min(both.numbers.points[0].p_support, both.numbers.points[0].p_oppose)) + 1e-6
+        )
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=3, max_size=30))
@@ -344,7 +347,7 @@ def test_a_printed_plus_minus_is_read_as_mean_and_spread(make_project: Make) -> 
     (project.root / "results.csv").write_text("method,mean\nSGD,0.61 ± 0.02\nDP-SGD,0.5 +/- 0.01\n", encoding="utf-8")
     printed = judged(project, of_summary(repeats=10), expect)
     (project.root / "results.csv").write_text("method,mean,spread,n\nSGD,0.61,0.02,10\nDP-SGD,0.5,0.01,10\n")
-    assert judged(project, of_summary(), expect).points == printed.points
+    assert judged(project, of_summary(), expect).numbers.points == printed.numbers.points
 
 
 def test_a_summary_with_a_column_each_metric_says_what_one_with_a_row_each_says(make_project: Make) -> None:
@@ -359,13 +362,13 @@ def test_a_summary_with_a_column_each_metric_says_what_one_with_a_row_each_says(
     (project.root / "results.csv").write_text(
         "method,train,test,n\nSGD,0.91 ± 0.02,0.7 ± 0.01,10\nDP-SGD,0.5 ± 0.01,0.5 ± 0.02,10\n", encoding="utf-8"
     )
-    assert judged(project, declared, expect).points == long.points
+    assert judged(project, declared, expect).numbers.points == long.numbers.points
     (project.root / "results.csv").write_text(
         "method,train_mean,train_std,test_mean,test_std,n\nSGD,0.91,0.02,0.7,0.01,10\nDP-SGD,0.5,0.01,0.5,0.02,10\n"
     )
     columns = {"arm": "method"}
     columns |= {f"{m}{of}": f"{m}_{end}" for m in ("train", "test") for of, end in (("", "mean"), ("_spread", "std"))}
-    assert judged(project, declared | {"columns": columns}, expect).points == long.points
+    assert judged(project, declared | {"columns": columns}, expect).numbers.points == long.numbers.points
 
 
 # --- runs that stopped early
@@ -390,13 +393,13 @@ def test_runs_that_stopped_early_count_where_they_got_to(make_project: Make, sto
     verdict = judged(project, declared, expect)
     at = frame.pivot(index="seed", columns="epoch", values="train")
     both = (at[4] - at[2]).dropna()
-    assert verdict.points[0].repeats == len(both)
-    assert verdict.effect == pytest.approx(both.mean(), abs=1e-9)
-    assert "Some runs stopped early" in " ".join(verdict.flags)
+    assert verdict.numbers.points[0].repeats == len(both)
+    assert verdict.numbers.effect == pytest.approx(both.mean(), abs=1e-9)
+    assert "Some runs stopped early" in " ".join(verdict.rests_on.flags)
     alone = judged(
         project, declared, COMPARE | {"left": {"metric": "train", "at": {"epoch": 1}}, "right": {"value": 0}}
     )
-    assert alone.points[0].repeats == len(stops)
+    assert alone.numbers.points[0].repeats == len(stops)
 
 
 def test_paired_runs_that_stopped_early_stay_pairs(make_project: Make) -> None:
@@ -411,9 +414,9 @@ def test_paired_runs_that_stopped_early_stay_pairs(make_project: Make) -> None:
     left, right = {"metric": "train", "arm": "plain", "at": {"epoch": 2}}, {"arm": "private", "at": {"epoch": 2}}
     verdict = judged(project, experiment(stopped_early=True, paired=True), COMPARE | {"left": left, "right": right})
     at = frame[frame["epoch"] == 2].pivot(index="seed", columns="method", values="train")
-    assert verdict.points[0].repeats == len(at) == 7
-    assert verdict.points[0].holds == int((at["SGD"] > at["DP-SGD"]).sum())
-    assert verdict.effect == pytest.approx((at["SGD"] - at["DP-SGD"]).mean(), abs=1e-9)
+    assert verdict.numbers.points[0].repeats == len(at) == 7
+    assert verdict.numbers.points[0].holds == int((at["SGD"] > at["DP-SGD"]).sum())
+    assert verdict.numbers.effect == pytest.approx((at["SGD"] - at["DP-SGD"]).mean(), abs=1e-9)
 
 
 def test_few_repeats_of_a_summary_decide_nothing_and_the_reason_says_that_none_can_be_added(make_project: Make) -> None:
@@ -489,7 +492,7 @@ def test_a_number_of_less_than_double_precision_is_the_one_that_it_shows(precisi
     frame.to_parquet(project.root / "results.parquet", index=False)
     declared = experiment(path="results.parquet", axes={"epoch": {"values": [0.1, 0.2, 0.3]}})
     at = OVERFITS | {"at": {"epoch": [0.1, 0.3]}}
-    assert [dict(point.at)["epoch"] for point in judged(project, declared, at).points] == [0.1, 0.3]
+    assert [dict(point.at)["epoch"] for point in judged(project, declared, at).numbers.points] == [0.1, 0.3]
     results = load_written(project, declared, at).spec.results
     assert results is not None
     rows = read_rows(results, project.root / "results.parquet")

@@ -134,7 +134,7 @@ def test_batch_clipping_is_flagged_where_a_claim_speaks_of_it(make_project: Make
     project = make_project(ARMS.replace(claim, claim.replace("size", "batch"), 1))
     loaded = load_specs(project, [])[0]
     verdicts = judge_spec(scale(loaded.spec, "full", Profile()), loaded.sha256, None, "no data")
-    flagged = [any("up to twice the clipping norm" in flag for flag in v.flags) for v in verdicts]
+    flagged = [any("up to twice the clipping norm" in flag for flag in v.rests_on.flags) for v in verdicts]
     assert flagged == [True, False, False]
 
 

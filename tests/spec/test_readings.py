@@ -97,7 +97,7 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     path = project.specs / "own" / "cancer.yaml"
     path.write_text(OPEN.replace("epochs: 3", "epochs: 2"))
     judged = json.loads(run_cli(project.root, "judge", "--json").stdout)
-    assert [r for v in judged for r in v["readings"]] == []
+    assert [r for v in judged for r in v["rests_on"]["readings"]] == []
     # The baseline knows them by their reading.
     path.write_text(OPEN)
     assert run_cli(project.root, "compare", "--update").returncode == 0

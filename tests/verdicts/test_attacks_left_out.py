@@ -82,7 +82,7 @@ def test_an_attack_that_is_kept_is_enough_to_reproduce_it(loaded: Loaded) -> Non
     assert few.verdict == "reproduced"
     # The Bonferroni correction is over the attacks that are declared, kept or not.
     whole = judged(loaded, strong)["some-attack"]
-    assert few.p_value == pytest.approx(whole.p_value)
+    assert few.numbers.p_value == pytest.approx(whole.numbers.p_value)
 
 
 def test_without_one_of_the_attacks_it_is_not_violated(loaded: Loaded) -> None:
@@ -119,10 +119,10 @@ def test_some_attack_at_some_epsilon_is_never_violated_by_some_of_them(loaded: L
     ):
         few = judged(loaded, {}, **fewer)["some-attack-somewhere"]
         assert few.verdict == "inconclusive"
-        assert few.correction == "Bonferroni over 6 points to support; every one of 6 points to oppose"
+        assert few.numbers.correction == "Bonferroni over 6 points to support; every one of 6 points to oppose"
     whole = judged(loaded, strong)["some-attack-somewhere"]
     few = judged(loaded, strong, attacks=("logloss",), epsilons=(1,))["some-attack-somewhere"]
-    assert (few.verdict, few.p_value) == ("reproduced", pytest.approx(whole.p_value))
+    assert (few.verdict, few.numbers.p_value) == ("reproduced", pytest.approx(whole.numbers.p_value))
 
 
 def test_an_epsilon_left_out_leaves_claims_of_all_together_out(loaded: Loaded) -> None:

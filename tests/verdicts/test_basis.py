@@ -82,74 +82,82 @@ def gap_of(
 
 def test_bets_decide_what_is_clear_after_forty_repeats(loaded: Loaded) -> None:
     result = judged(loaded, both(around(0.9, 40), around(0.1, 40)))["biased-beats-iid"]
-    assert (result.verdict, result.basis, result.rarest) == ("reproduced", "distribution-free", None)
+    assert (result.verdict, result.rests_on.basis, result.rests_on.rarest) == ("reproduced", "distribution-free", None)
     assert basis_text(result) == "a distribution-free test: nothing is assumed of how runs vary"
-    assert "bets on the mean" in result.test
-    assert result.interval is not None
-    assert result.points[0].low is not None
-    assert result.points[0].free_low is not None
-    assert result.points[0].free_high is not None
-    assert result.interval == (result.points[0].free_low, result.points[0].free_high)
-    assert 0 < result.points[0].free_low < result.points[0].low < result.points[0].effect < result.points[0].free_high
-    assert (result.points[0].holds, result.points[0].share) == (40, pytest.approx(0.025 ** (1 / 40)))
+    assert "bets on the mean" in result.numbers.test
+    assert result.numbers.interval is not None
+    assert result.numbers.points[0].low is not None
+    assert result.numbers.points[0].free_low is not None
+    assert result.numbers.points[0].free_high is not None
+    assert result.numbers.interval == (result.numbers.points[0].free_low, result.numbers.points[0].free_high)
+    assert (
+        0
+        < result.numbers.points[0].free_low
+        < result.numbers.points[0].low
+        < result.numbers.points[0].effect
+        < result.numbers.points[0].free_high
+    )
+    assert (result.numbers.points[0].holds, result.numbers.points[0].share) == (40, pytest.approx(0.025 ** (1 / 40)))
     # The e-value is what was won at the last look, where the p-value takes the best.
     scaled = scaled_of(loaded)
     evidence = evidence_of(scaled.spec, table_of(both(around(0.9, 40), around(0.1, 40))))
     left, right = scaled.spec.parts(scaled.spec.claims[0])[0].operands()
     won = [gap_of(evidence, left.curve, right.curve, e, Bounded()) for e in (1.0, 10.0)]
     worst = min(float(one.log_capital(0.0)[-1]) for one in won)  # type: ignore[attr-defined]
-    assert result.e_value == pytest.approx(min(LARGEST_E, math.exp(worst)))
-    assert result.p_value == pytest.approx(2 * math.exp(-worst))
+    assert result.numbers.e_value == pytest.approx(min(LARGEST_E, math.exp(worst)))
+    assert result.numbers.p_value == pytest.approx(2 * math.exp(-worst))
 
 
 def test_after_a_few_repeats_it_rests_on_their_shape(loaded: Loaded) -> None:
     result = judged(loaded, both(around(0.5, 6, 0.05), around(0.1, 6, 0.05)))["biased-beats-iid"]
-    assert (result.verdict, result.basis, result.rarest) == ("reproduced", "t-test", 2)
+    assert (result.verdict, result.rests_on.basis, result.rests_on.rarest) == ("reproduced", "t-test", 2)
     assert basis_text(result) == "a t-test: so few runs could miss an outcome that is rarer than 1 in 2"
-    assert result.e_value is not None
-    assert 1 < result.e_value < 2 / (result.p_value or 0)
-    assert judged(loaded, both(around(0.5, 10, 0.05), around(0.1, 10, 0.05)))["biased-beats-iid"].rarest == 3
+    assert result.numbers.e_value is not None
+    assert 1 < result.numbers.e_value < 2 / (result.numbers.p_value or 0)
+    assert judged(loaded, both(around(0.5, 10, 0.05), around(0.1, 10, 0.05)))["biased-beats-iid"].rests_on.rarest == 3
 
 
 def test_five_repeats_decide_nothing_by_their_shape(loaded: Loaded) -> None:
     result = judged(loaded, both(around(0.5, 5), around(0.1, 5)))
     assert result["biased-beats-iid"].verdict == "inconclusive"
     assert result["biased-beats-iid"].reason.startswith("5 repeats decide nothing, 6 may; so far at epsilon 1: 0.5")
-    assert result["biased-beats-iid"].basis is None
+    assert result["biased-beats-iid"].rests_on.basis is None
     assert basis_text(result["biased-beats-iid"]) == ""
-    assert (result["counts"].verdict, result["counts"].basis) == ("reproduced", "exact")
+    assert (result["counts"].verdict, result["counts"].rests_on.basis) == ("reproduced", "exact")
     # Bets may decide with any number, where an arm has as few as that at one epsilon.
     sure = judged(loaded, {**both(around(-1.0, 20, 0), around(1.0, 20, 0)), ("size", 10.0): around(-1.0, 4, 0)})
-    assert (sure["iid-held"].verdict, sure["iid-held"].basis) == ("violated", "distribution-free")
+    assert (sure["iid-held"].verdict, sure["iid-held"].rests_on.basis) == ("violated", "distribution-free")
 
 
 def test_what_is_violated_rests_on_the_point_that_violates_it(loaded: Loaded) -> None:
     values = both(around(0.6, 20, 0.2), around(0.1, 20, 0.2)) | {("iid", 1.0): around(0.6, 12, 0.03)}
     result = judged(loaded, values)["iid-held"]
-    assert (result.verdict, result.basis) == ("violated", "t-test")
-    assert result.rarest == 3  # 12 repeats, not 20
-    assert [p.holds for p in result.points] == [0, 20]
-    assert result.points[1].share == pytest.approx(share_at_least(20, 20, 0.025))
+    assert (result.verdict, result.rests_on.basis) == ("violated", "t-test")
+    assert result.rests_on.rarest == 3  # 12 repeats, not 20
+    assert [p.holds for p in result.numbers.points] == [0, 20]
+    assert result.numbers.points[1].share == pytest.approx(share_at_least(20, 20, 0.025))
     some = judged(loaded, both(np.where(np.arange(12) % 4 == 0, 0.0, 0.5), around(0.1, 12, 0.05)))
-    assert some["biased-beats-iid"].points[0].holds == 9
+    assert some["biased-beats-iid"].numbers.points[0].holds == 9
 
 
 def test_a_sequential_verdict_is_that_of_the_first_look_on_its_basis(loaded: Loaded) -> None:
     long = judged(loaded, both(around(0.9, 40), around(0.1, 40)), "sequential")["biased-beats-iid"]
-    assert (long.verdict, long.basis) == ("reproduced", "distribution-free")
-    assert long.stopped is not None
-    assert 6 < long.stopped < 20
-    assert long.e_value is not None
-    assert 40 <= long.e_value < 80  # what it takes at the first look that decides, and a little more
-    assert long.points[0].repeats == long.stopped
-    assert long.points[0].share == pytest.approx(share_at_least(long.stopped, long.stopped, 0.025, looked=True))
+    assert (long.verdict, long.rests_on.basis) == ("reproduced", "distribution-free")
+    assert long.numbers.stopped is not None
+    assert 6 < long.numbers.stopped < 20
+    assert long.numbers.e_value is not None
+    assert 40 <= long.numbers.e_value < 80  # what it takes at the first look that decides, and a little more
+    assert long.numbers.points[0].repeats == long.numbers.stopped
+    assert long.numbers.points[0].share == pytest.approx(
+        share_at_least(long.numbers.stopped, long.numbers.stopped, 0.025, looked=True)
+    )
     short = judged(loaded, both(around(0.5, 7, 0.05), around(0.1, 7, 0.05)), "sequential")["biased-beats-iid"]
-    assert (short.verdict, short.basis, short.stopped) == ("reproduced", "t-test", 6)
-    assert short.e_value is not None
+    assert (short.verdict, short.rests_on.basis, short.numbers.stopped) == ("reproduced", "t-test", 6)
+    assert short.numbers.e_value is not None
     evidence = evidence_of(loaded.spec, table_of(both(around(0.5, 6, 0.05), around(0.1, 6, 0.05))))
     left, right = loaded.spec.parts(loaded.spec.claims[0])[0].operands()
     gap = gap_of(evidence, left.curve, right.curve, 1.0, Sequential(last_look_only=True))
-    assert short.e_value == pytest.approx(0.5 / gap.p_above(0))
+    assert short.numbers.e_value == pytest.approx(0.5 / gap.p_above(0))
 
 
 def test_a_run_goes_on_for_a_better_basis_where_the_profile_says_so(loaded: Loaded) -> None:
@@ -171,7 +179,7 @@ def test_a_run_goes_on_for_a_better_basis_where_the_profile_says_so(loaded: Load
     # Three times the spec's ten repeats would not tell 0.03: the verdict on the shape of the results stands.
     near = both(around(0.9, 12), around(BOUND - 0.03, 12))
     assert set(asks(free, near)) == {"biased-beats-iid"}
-    assert judged(loaded, near, "sequential")["iid-held"].basis == "t-test"
+    assert judged(loaded, near, "sequential")["iid-held"].rests_on.basis == "t-test"
     # A claim that is open on any basis goes first.
     opened = both(around(0.9, 6), around(BOUND - 0.1, 6, 0.2))
     assert set(asks(free, opened)) == {"iid-held"}

@@ -71,9 +71,9 @@ def test_a_claim_of_a_chosen_place_says_which_it_was_and_how_often(loaded: Loade
     verdicts = judged(loaded, rows())
     anew, once = verdicts["chosen-anew"], verdicts["chosen-once"]
     assert anew.reasons[0].chosen == ("epsilon chosen: 1 in 4, 10 in 8 of 12 repeats",)
-    assert [point.chosen for point in anew.points] == [{"epsilon": (1.0, 10.0)}]
+    assert [point.chosen for point in anew.numbers.points] == [{"epsilon": (1.0, 10.0)}]
     assert once.reasons[0].chosen == ("epsilon chosen by size: 10",)
-    assert [point.chosen for point in once.points] == [{"epsilon": (10.0,)}]
+    assert [point.chosen for point in once.numbers.points] == [{"epsilon": (10.0,)}]
     assert verdicts["chosen-or-not"].reasons[0].chosen == anew.reasons[0].chosen
     assert verdicts["counts"].reasons[0].chosen == ()
 
@@ -82,7 +82,7 @@ def test_a_claim_whose_place_cannot_be_chosen_is_open_and_says_so(loaded: Loaded
     table = rows()
     table.loc[table["metric"] == "accuracy_test", "value"] = 0.3
     verdict = judged(loaded, table)["chosen-anew"]
-    assert (verdict.verdict, verdict.points) == ("inconclusive", ())
+    assert (verdict.verdict, verdict.numbers.points) == ("inconclusive", ())
     assert verdict.reason.startswith("no epsilon can be chosen: accuracy_test(iid) is at least 0.6 at none of 1, 10")
     assert verdict.reasons[0].chosen == ()
 
@@ -121,7 +121,7 @@ def test_a_spec_of_many_claims_may_ask_for_a_level_of_its_own(make_project: Any,
     loaded = load_spec(project, project.root / "specs" / "own" / "cancer.yaml")
     table = rows().query("epsilon == 1.0")
     one = next(v for v in judge_spec(scale(loaded.spec, "full", Profile()), "", table) if v.id.endswith("iid-held"))
-    assert one.alpha == (1e-30 if level else 0.05)
+    assert one.numbers.alpha == (1e-30 if level else 0.05)
     assert one.verdict == verdict
 
 

@@ -7,6 +7,7 @@ import pytest
 from harness.claims.verdict import Verdict
 from harness.report.summary import catalogue_sentence
 from harness.verdicts.multiplicity import correct_for_all_claims
+from tests.verdict_fields import verdict_of
 
 
 def verdict(name: str, **more: object) -> Verdict:
@@ -21,8 +22,8 @@ def verdict(name: str, **more: object) -> Verdict:
         "p_oppose": 1.0,
         "repeats": 2,
     }
-    return Verdict.model_validate(
-        {
+    return verdict_of(
+        **{
             "id": name,
             "catalogue": (),
             "paper": "p",
@@ -55,17 +56,17 @@ def test_inconclusive_claims_count_and_theory_does_not() -> None:
         verdict("absent", verdict="not run", points=[]),
     ]
     result = {v.id: v for v in correct_for_all_claims(judged)}
-    assert result["clear"].p_catalogue == pytest.approx(0.003)
-    assert result["faint"].p_catalogue == pytest.approx(0.06)
-    assert result["clear"].claims_tested == 3
-    assert all(result[name].p_catalogue is None for name in ("open", "theorem", "absent"))
+    assert result["clear"].numbers.p_catalogue == pytest.approx(0.003)
+    assert result["faint"].numbers.p_catalogue == pytest.approx(0.06)
+    assert result["clear"].numbers.claims_tested == 3
+    assert all(result[name].numbers.p_catalogue is None for name in ("open", "theorem", "absent"))
     text = catalogue_sentence(list(result.values()))
     assert text == (
         "Of the 2 verdicts decided on measurements, 1 are distribution-free, 1 rest on no outcome being rarer than stated. "
         "1 of them stand at a false discovery rate of 5% over all 3 claims tested (e-BH, for any dependence between them), "
         "and 1 at level 0.05 for all together (Holm)."
     )
-    assert [result[name].stands for name in ("clear", "faint", "open")] == [True, False, None]
+    assert [result[name].numbers.stands for name in ("clear", "faint", "open")] == [True, False, None]
     assert catalogue_sentence([result["theorem"]]) == ""
 
 
@@ -74,14 +75,14 @@ def test_what_was_not_tested_is_not_counted() -> None:
     decided = verdict("s#a", p_value=0.01, verdict="reproduced")
     count = verdict("s#b", p_value=None, verdict="reproduced")
     empty = verdict("s#c", p_value=None, verdict="inconclusive", points=())
-    assert count.points
-    assert [v.claims_tested for v in correct_for_all_claims([decided, count, empty])] == [1, None, None]
+    assert count.numbers.points
+    assert [v.numbers.claims_tested for v in correct_for_all_claims([decided, count, empty])] == [1, None, None]
     open_ = verdict("s#d", p_value=None, verdict="inconclusive")
-    assert [v.claims_tested for v in correct_for_all_claims([decided, open_])] == [2, None]
+    assert [v.numbers.claims_tested for v in correct_for_all_claims([decided, open_])] == [2, None]
 
 
 def test_two_hypotheses_are_counted_for_each_claim() -> None:
     """Alone at a rate of 5%: 40 is enough for one claim, which holds or does not; 39 is not."""
     for e_value, stands in ((40.0, True), (39.0, False)):
         (result,) = correct_for_all_claims([verdict("s#a", p_value=0.001, e_value=e_value)])
-        assert result.stands is stands
+        assert result.numbers.stands is stands

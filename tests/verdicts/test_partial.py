@@ -14,6 +14,7 @@ from harness.claims.allocation import repeats_of
 from harness.claims.judgement import Judgement
 from harness.claims.results import PartResult
 from harness.claims.verdict import Verdict
+from harness.claims.words import Word
 from harness.coordinates import Cell, place
 from harness.paths import Project
 from harness.spec.load import Loaded, load_spec
@@ -98,7 +99,7 @@ def test_an_open_claim_says_what_would_decide_it_and_at_what_cost(loaded: Loaded
     seconds = int(models) * 96 / 48  # of 4 cells of 12 repeats
     past = "that is past the limit of repeats or of models"  # 12 of a spec that has two
     assert rest == f"{seconds:.0f} seconds on one core, if effects stay as they are; {past}"
-    assert found.design == "sequential"
+    assert found.numbers.design == "sequential"
     assert judged(loaded, table, design="sequential")["counts"].would_decide == ""
     on_it = rows({**near, ("iid", 10.0, "logloss"): around(0.15)})
     on_it.attrs = dict(table.attrs)
@@ -110,14 +111,17 @@ def test_measurements_name_the_code_that_made_them(loaded: Loaded) -> None:
     table = rows({(arm, e, "logloss"): around(0.1) for arm in ("iid", "size") for e in (1.0, 10.0)})
     table.attrs = {"commits": {"b" * 12: "1" * 40, "a" * 12: "2" * 40 + "-dirty"}}
     found = judged(loaded, table, attacks=("logloss",))["counts"]
-    assert found.measured_by == (f"code {'a' * 12} (commit {'2' * 12})", f"code {'b' * 12} (commit {'1' * 12})")
+    assert found.provenance.measured_by == (
+        f"code {'a' * 12} (commit {'2' * 12})",
+        f"code {'b' * 12} (commit {'1' * 12})",
+    )
 
 
 def test_parts_in_words() -> None:
-    assert parts_text(["reproduced"]) == parts_text(["violated", "violated"]) == ""
-    assert parts_text(["not run", "reproduced"]) == "1 of 2 parts reproduced, 1 not run"
-    assert parts_text(["violated", "inconclusive", "violated"]) == "2 of 3 parts violated, 1 inconclusive"
-    assert parts_text(["agrees", "agrees", "differs"]) == "2 of 3 parts agree, 1 differs"
+    assert parts_text([Word.REPRODUCED]) == parts_text([Word.VIOLATED, Word.VIOLATED]) == ""
+    assert parts_text([Word.NOT_RUN, Word.REPRODUCED]) == "1 of 2 parts reproduced, 1 not run"
+    assert parts_text([Word.VIOLATED, Word.INCONCLUSIVE, Word.VIOLATED]) == "2 of 3 parts violated, 1 inconclusive"
+    assert parts_text([Word.AGREES, Word.AGREES, Word.DIFFERS]) == "2 of 3 parts agree, 1 differs"
 
 
 COMPARE = PARSE({"kind": "compare", "left": {"metric": "advantage"}, "relation": ">", "right": {"value": 0.0}})

@@ -11,6 +11,7 @@ import pytest
 from harness.attacks.rmia import Rmia
 from harness.claims.origin import Quote
 from harness.claims.verdict import Verdict
+from harness.claims.words import Word
 from harness.data.datasets.adult import Adult
 from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.paths import Project
@@ -24,6 +25,7 @@ from harness.verdicts.check import judge_spec
 from harness.verdicts.counts import count, group_of
 from harness.verdicts.publish import data_of, publish, reading_matters
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
+from tests.verdict_fields import change
 from tests.verdicts.test_basis import around, both, table_of
 
 QUOTE = Quote(section="Section 1", text="the attack is weak")
@@ -92,8 +94,8 @@ def everywhere(loaded: Loaded, values: Any) -> list[tuple[Reading, Any]]:
 def test_it_is_violated_where_every_reading_says_so(loaded: Loaded) -> None:
     verdict = result(spec_of(loaded, COMPARE), HIGH, everywhere(loaded, HIGH))
     assert (verdict.verdict, verdict.hangs_on, verdict.certainty) == ("violated", (), "by itself")
-    assert [r.verdict for r in verdict.readings] == ["violated", "violated"]
-    assert (verdict.data, verdict.smaller) == ("paper", ())
+    assert [r.verdict for r in verdict.rests_on.readings] == ["violated", "violated"]
+    assert (verdict.rests_on.data, verdict.rests_on.smaller) == ("paper", ())
 
 
 def test_a_reading_that_flips_it_is_what_it_hangs_on(loaded: Loaded) -> None:
@@ -102,7 +104,12 @@ def test_a_reading_that_flips_it_is_what_it_hangs_on(loaded: Loaded) -> None:
     assert verdict.verdict == "inconclusive"
     assert verdict.hangs_on == ("the reading preprocessing.scaling = none (reproduced)",)
     assert verdict.would_decide == ""
-    assert (verdict.p_value, verdict.e_value, verdict.basis, verdict.certainty) == (None, None, None, None)
+    assert (verdict.numbers.p_value, verdict.numbers.e_value, verdict.rests_on.basis, verdict.certainty) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert verdict.reason.startswith("violated as declared (")
 
 
@@ -118,12 +125,12 @@ def test_what_readings_would_cost_that_were_not_run_or_are_open(loaded: Loaded) 
     spec = spec_of(loaded, COMPARE)
     scaled = scale(spec, "made-up", Profile())
     found = judge_spec(scaled, "0", table_of(both(around(0.1, 40), HIGH)))[0]
-    found = found.model_copy(update={"models_fixed": 80})  # two cells of forty repeats
+    found = change(found, models_fixed=80)  # two cells of forty repeats
     (first, _), (second, _) = everywhere(loaded, None)
     command = f"(harness alternatives --where-violated {spec.id})"
     neither = publish(found, spec.claims[0], scaled, [(first, None), (second, None)], 10.0)
     assert neither.would_decide == f"these 2 readings, at least 24 models, 4 minutes on one core {command}"
-    undecided = found.model_copy(update={"verdict": "inconclusive", "would_decide": "about 3 more models"})
+    undecided = change(found, verdict=Word.INCONCLUSIVE, would_decide="about 3 more models")
     one = publish(found, spec.claims[0], scaled, [(first, undecided), (second, None)], 10.0)
     assert one.would_decide == (
         "in the reading preprocessing.scaling = none, about 3 more models; "
@@ -132,7 +139,7 @@ def test_what_readings_would_cost_that_were_not_run_or_are_open(loaded: Loaded) 
     assert publish(found, spec.claims[0], scaled, [(first, undecided), (second, found)], 10.0).would_decide == (
         "in the reading preprocessing.scaling = none, about 3 more models"
     )
-    turned = publish(found, spec.claims[0], scaled, [(first, found.model_copy(update={"verdict": "reproduced"}))])
+    turned = publish(found, spec.claims[0], scaled, [(first, change(found, verdict=Word.REPRODUCED))])
     assert (turned.verdict, turned.would_decide) == ("inconclusive", "")
 
 
@@ -141,11 +148,11 @@ def test_a_reading_that_says_not_run_is_one_that_was_not_run(loaded: Loaded) -> 
     scaled = scale(spec, "made-up", Profile())
     (first, _), (second, _) = everywhere(loaded, None)
     violated = judge_spec(scaled, "0", table_of(both(LOW, HIGH)))[0]
-    read = [(first, violated), (second, violated.model_copy(update={"verdict": "not run"}))]
+    read = [(first, violated), (second, change(violated, verdict=Word.NOT_RUN))]
     verdict = publish(violated, spec.claims[0], scaled, read)
     assert verdict.hangs_on == ("readings that were not run: preprocessing.scaling = min-max",)
-    assert [r.value for r in verdict.readings] == ["none"]
-    waiting = violated.model_copy(update={"verdict": "not run", "reason": "it waits for another library"})
+    assert [r.value for r in verdict.rests_on.readings] == ["none"]
+    waiting = change(violated, verdict=Word.NOT_RUN, reason="it waits for another library")
     verdict = publish(violated, spec.claims[0], scaled, [(first, violated), (second, waiting)])
     assert (verdict.verdict, verdict.would_decide) == ("inconclusive", "another library")
     elsewhere = on(spec, dataset=PurchaseSubstitute())
@@ -209,8 +216,8 @@ def test_off_the_papers_data_it_agrees_or_differs(loaded: Loaded, dataset: Any, 
     spec = on(spec_of(loaded, COMPARE), dataset=dataset)
     for values, word in ((LOW, "agrees"), (HIGH, "differs")):
         verdict = result(spec, values, everywhere(loaded, values))
-        assert (verdict.verdict, verdict.data, set(verdict.parts)) == (word, data, {word})
-        assert {r.verdict for r in verdict.readings} == {word}
+        assert (verdict.verdict, verdict.rests_on.data, set(verdict.parts)) == (word, data, {word})
+        assert {r.verdict for r in verdict.rests_on.readings} == {word}
     assert result(spec, HIGH, everywhere(loaded, None)).verdict == "differs"  # a reading that was not run is none there
 
 
@@ -236,7 +243,7 @@ def test_a_printed_number_is_set_beside_and_not_judged(loaded: Loaded, expect: A
     spec = on(spec_of(loaded, expect, origin="ours", quotes=[]), dataset=PurchaseSubstitute())
     verdict = result(spec, around(0.9, 40, 0.001))
     assert verdict.verdict == "beside"
-    assert (verdict.p_value, verdict.certainty, verdict.basis) == (None, None, None)
+    assert (verdict.numbers.p_value, verdict.certainty, verdict.rests_on.basis) == (None, None, None)
     assert result(spec, around(0.53, 40)).verdict == "beside"  # nor whether more runs would tell
     mixed = on(spec_of(loaded, [CLOSE, COMPARE]), dataset=PurchaseSubstitute())
     assert result(mixed, around(0.9, 40, 0.001)).verdict == "differs"
@@ -249,9 +256,9 @@ def test_what_there_is_less_of_is_named(loaded: Loaded) -> None:
         {"data": "csv", "members": 200, "epochs": 1000, "repeats": 50, "smaller": ["a smaller network"]}
     )
     verdict = result(spec_of(loaded, COMPARE, run), LOW)
-    assert verdict.data == "smaller"
+    assert verdict.rests_on.data == "smaller"
     epochs = loaded.spec.experiment.arms["iid"].training.epochs  # type: ignore[union-attr]
-    assert verdict.smaller == (
+    assert verdict.rests_on.smaller == (
         "members 120 of 200",
         f"epochs {epochs} of 1,000",
         "repeats 40 of 50",
@@ -259,11 +266,11 @@ def test_what_there_is_less_of_is_named(loaded: Loaded) -> None:
     )
     assert verdict.verdict == "reproduced"
     more = result(spec_of(loaded, COMPARE, run), LOW, max_repeats=60)
-    assert not [said for said in more.smaller if said.startswith("repeats")]
+    assert not [said for said in more.rests_on.smaller if said.startswith("repeats")]
     many = run.model_copy(update={"repeats": 150})
-    assert "repeats 45 of 150" in result(spec_of(loaded, COMPARE, many), LOW, max_repeats=45).smaller
+    assert "repeats 45 of 150" in result(spec_of(loaded, COMPARE, many), LOW, max_repeats=45).rests_on.smaller
     by_set = PaperRun.model_validate({"data": "csv", "members": {"csv": 120, "adult": 9}})
-    assert result(spec_of(loaded, COMPARE, by_set), LOW).data == "paper"
+    assert result(spec_of(loaded, COMPARE, by_set), LOW).rests_on.data == "paper"
 
 
 def test_data_are_those_of_the_arms_that_a_claim_is_about(loaded: Loaded) -> None:
@@ -374,7 +381,7 @@ def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
     scaled = Scaled(spec, "made-up", ())
     (verdict,) = judge_spec(scaled, "0", None)
     said = publish(verdict, spec.claims[0], scaled, ())
-    assert (said.verdict, said.data, said.certainty) == ("reproduced", "none", "proved")
+    assert (said.verdict, said.rests_on.data, said.certainty) == ("reproduced", "none", "proved")
     audit = {
         "kind": "audit", "of": {"epsilon": 1.0}, "auditor": {"kind": "clopper-pearson"}, "relation": "<=",
         "right": "claimed", "runs": 40, "audits": 2,
@@ -384,15 +391,18 @@ def test_theory_is_on_no_data_and_audits_are_on_a_toy(loaded: Loaded) -> None:
     toy = spec.model_copy(update={"claims": spec_of(loaded, audit).claims})
     (verdict,) = judge_spec(Scaled(toy, "made-up", ()), "0", None)
     said = publish(verdict, toy.claims[0], Scaled(toy, "made-up", ()), ())
-    assert (said.verdict, said.data) == ("agrees", "stand-in")  # not set beside, though it has no part on measurements
+    assert (said.verdict, said.rests_on.data) == (
+        "agrees",
+        "stand-in",
+    )  # not set beside, though it has no part on measurements
 
 
 def test_claims_are_counted_by_whose_they_are_and_on_what(loaded: Loaded) -> None:
     mine = result(spec_of(loaded, COMPARE), LOW)
-    off = mine.model_copy(update={"data": "stand-in", "verdict": "differs"})
-    ours = mine.model_copy(update={"origin": "ours", "verdict": "violated"})
-    corrected = mine.model_copy(update={"origin": "corrected"})
-    check = mine.model_copy(update={"origin": "check"})
+    off = change(mine, data="stand-in", verdict=Word.DIFFERS)
+    ours = change(mine, origin="ours", verdict=Word.VIOLATED)
+    corrected = change(mine, origin="corrected")
+    check = change(mine, origin="check")
     counted = count([check, corrected, ours, off, mine, mine])
     assert [(c.group, c.by_word) for c in counted] == [
         ("papers", {"reproduced": 2}),
