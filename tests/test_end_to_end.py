@@ -227,8 +227,8 @@ def test_verdict_files_follow_the_committed_schema(finished: Project) -> None:
         "own/cancer#counts",
     ]
     assert content["verdicts"][2]["verdict"] == "reproduced"
-    assert content["verdicts"][1]["flags"]
-    assert content["verdicts"][0]["repeats"] == 2
+    assert content["verdicts"][1]["rests_on"]["flags"]
+    assert content["verdicts"][0]["numbers"]["repeats"] == 2
 
 
 def test_check_exits_1_when_a_required_verdict_differs(finished: Project, tmp_path: Path) -> None:
@@ -269,8 +269,8 @@ def test_one_repeat_is_inconclusive_and_labelled(finished: Project) -> None:
     assert ran.returncode == 0, ran.stderr
     verdicts = json.loads((finished.root / "reports/one/verdicts.json").read_text())["verdicts"]
     assert verdicts[0]["verdict"] == "inconclusive"
-    assert verdicts[0]["reductions"]
-    assert verdicts[0]["reductions"] == ["repeats 1 of 2"]
+    assert verdicts[0]["rests_on"]["reductions"]
+    assert verdicts[0]["rests_on"]["reductions"] == ["repeats 1 of 2"]
 
 
 def test_missing_data_is_not_run_and_stops_nothing(finished: Project, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_terminal_gets_no_orders(
 def test_json_for_programs_says_the_same_without_control_characters(hostile: Path) -> None:
     ran = run_cli(hostile, "explain", "own/plain#c1", "--json")
     assert_calm(ran.stdout)
-    assert "\x1b]0;owned\x07" in json.loads(ran.stdout)["statement"]
+    assert "\x1b]0;owned\x07" in json.loads(ran.stdout)["claim"]["statement"]
     document = json.dumps({"a": CONTROLS}, ensure_ascii=False)
     assert json.loads(visible_json(document)) == {"a": CONTROLS}
 

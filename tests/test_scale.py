@@ -42,7 +42,7 @@ def test_claims_on_an_attack_that_is_left_out_are_not_run(make_project: Make) ->
     assert result["both-above-none"]["verdict"] == "not run"
     assert result["both-above-none"]["parts"] == ["reproduced", "not run"]
     assert "leaves out the attack shokri" in str(result["both-above-none"]["reason"])
-    assert result["counts"]["data"] == "own"
+    assert result["counts"]["rests_on"]["data"] == "own"
     table = pd.read_parquet(project.reports / "loss/own/cancer/measurements.parquet")
     assert set(table["attack"]) == {"", "logloss"}
     assert len(list(Store(project.store).files("train"))) == 12

@@ -369,7 +369,7 @@ def test_one_pool_serves_every_attack_target_and_repeat(make_project: Make) -> N
     assert blocks["value"][0.3, 0, "share_of_members"] == pytest.approx(0.3)
     assert blocks["n"][0.3, 0, "share_of_members"] == 300
     verdicts = json.loads((project.reports / "full/own/cancer/verdicts.json").read_text())["verdicts"]
-    shown = {point["at"]["p"]: point["right"] for point in verdicts[1]["points"]}
+    shown = {point["at"]["p"]: point["right"] for point in verdicts[1]["numbers"]["points"]}
     bound = FORMULAS["ppv-upper"]
     assert shown == {p: pytest.approx(bound.value({"epsilon": 10.0, "prior": p})) for p in (0.3, 0.6)}
 

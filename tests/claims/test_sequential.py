@@ -385,8 +385,12 @@ def test_a_run_that_was_stopped_is_judged_on_what_is_there(make_project: Any) ->
     written = project.reports / "until" / "own" / "cancer" / "verdicts.json"
     judged = json.loads(written.read_text())["verdicts"]
     held = next(v for v in judged if v["id"].endswith("iid-held"))
-    assert (held["verdict"], bool(held["reductions"]), held["stopped"]) == ("inconclusive", True, None)
-    assert held["reductions"] == ["stopped while 2 claims asked for more repeats"]
+    assert (held["verdict"], bool(held["rests_on"]["reductions"]), held["numbers"]["stopped"]) == (
+        "inconclusive",
+        True,
+        None,
+    )
+    assert held["rests_on"]["reductions"] == ["stopped while 2 claims asked for more repeats"]
     assert "stopped while 2 claims" in (project.reports / "until/site/claims/own-cancer--iid-held.html").read_text()
     assert run_cli(project.root, "run").returncode == 0  # goes on, and then none asks any more
     judged = json.loads(written.read_text())["verdicts"]

@@ -59,16 +59,17 @@ def test_verdicts_pair_arms_of_one_split_and_flag_each_accountant(make_project: 
     verdicts = {v["id"].split("#")[1]: v for v in json.loads(run_cli(project.root, "judge", "--json").stdout)}
     rows = table[(table["metric"] == "advantage") & (table["epsilon"] == 1.0)].set_index(["arm", "repeat"])["value"]
     gaps = [rows["naive", r] - rows["iid", r] for r in range(2)]
-    point = verdicts["naive-leaks-less"]["points"][0]
+    point = verdicts["naive-leaks-less"]["numbers"]["points"][0]
     half = 12.7062 * abs(gaps[0] - gaps[1]) / 2  # t of one degree of freedom: paired; unpaired there would be two
     assert point["high"] - point["low"] >= 2 * half * 0.999
     assert any(
-        "The accountant rdp assumes batches by Poisson sampling" in flag for flag in verdicts["iid-held"]["flags"]
+        "The accountant rdp assumes batches by Poisson sampling" in flag
+        for flag in verdicts["iid-held"]["rests_on"]["flags"]
     )
-    assert not any("accountant" in flag for flag in verdicts["naive-held"]["flags"])
+    assert not any("accountant" in flag for flag in verdicts["naive-held"]["rests_on"]["flags"])
     # RDP's noise as trained is worth more epsilon than it states, naive composition's is not asked.
-    assert verdicts["iid-held"]["points"][0]["epsilon_as_trained"] > 1.0
-    assert "epsilon_as_trained" not in verdicts["naive-held"]["points"][0]
+    assert verdicts["iid-held"]["numbers"]["points"][0]["epsilon_as_trained"] > 1.0
+    assert "epsilon_as_trained" not in verdicts["naive-held"]["numbers"]["points"][0]
 
 
 @pytest.mark.parametrize(

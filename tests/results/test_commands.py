@@ -83,7 +83,7 @@ def test_new_results_writes_a_spec_that_runs_and_says_what_it_guessed(
     assert ran.returncode == 0, ran.stderr
     judged = json.loads(run_cli(project.root, "judge", spec.name, "--json").stdout)
     assert [one["id"] for one in judged] == [f"{spec.stem}#mine"]
-    assert judged[0]["data"] == "elsewhere"
+    assert judged[0]["rests_on"]["data"] == "elsewhere"
     if verdict is not None:
         assert judged[0]["verdict"] == verdict
     before = spec.read_bytes()

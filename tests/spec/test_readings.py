@@ -173,7 +173,7 @@ def test_a_sentence_may_be_read_otherwise_on_the_same_measurements(make_project:
     path.write_text(spec.replace("value: 0.7}", "value: 0.998}"))
     same = judged()
     assert same["verdict"] == "violated"
-    assert [r["verdict"] for r in same["readings"]] == ["violated"]  # type: ignore[attr-defined]
+    assert [r["verdict"] for r in same["rests_on"]["readings"]] == ["violated"]  # type: ignore[attr-defined]
     path.write_text(
         spec.replace("value: 0.7}", "value: 0.7}").replace(
             'accuracy_test, arm: iid}, relation: ">", right: {value: 0.7',

@@ -248,21 +248,21 @@ def test_readings_that_another_profile_ran_count_for_what_is_violated(make_proje
     assert {*zip(table["arm"], table["epsilon"], strict=True)} == {("iid", float("inf"))}
     assert trained(project) == table["repeat"].nunique()
     before, alone = judged("few"), judged("alone")
-    assert before["stays-low"]["readings"] == []
+    assert before["stays-low"]["rests_on"]["readings"] == []
     assert before["stays-low"]["verdict"] == alone["stays-low"]["verdict"]
     ran = run_cli(project.root, "alternatives", "-q", "-p", "whole")
     assert ran.returncode == 0, ran.stderr
     models = trained(project)
     after = judged("few")
     turned = after["stays-low"]
-    assert [(r["value"], r["verdict"], r["profile"]) for r in turned["readings"]] == [
+    assert [(r["value"], r["verdict"], r["profile"]) for r in turned["rests_on"]["readings"]] == [
         (1e-12, "reproduced", "whole"),
         (0.1, "violated", "whole"),
     ]
     assert turned["verdict"] == "inconclusive"
     assert any("training.learning_rate" in one for one in turned["hangs_on"])
     # What is not violated waits for no reading, and a profile that names no other takes none.
-    assert (after["above-chance"]["verdict"], after["above-chance"]["readings"]) == ("reproduced", [])
+    assert (after["above-chance"]["verdict"], after["above-chance"]["rests_on"]["readings"]) == ("reproduced", [])
     assert judged("alone") == alone
     # Nothing is copied, and nothing is trained for it.
     assert not (project.reports / "few/own/cancer/readings").exists()
@@ -271,7 +271,7 @@ def test_readings_that_another_profile_ran_count_for_what_is_violated(make_proje
     ran = run_cli(project.root, "alternatives", "-q", "-p", "few")
     assert ran.returncode == 0, ran.stderr
     own = judged("few")["stays-low"]
-    assert [(r["value"], r["verdict"], r.get("profile")) for r in own["readings"]] == [
+    assert [(r["value"], r["verdict"], r.get("profile")) for r in own["rests_on"]["readings"]] == [
         (1e-12, "reproduced", None),
         (0.1, "violated", None),
     ]
