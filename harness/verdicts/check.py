@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -26,7 +26,7 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
 from harness.verdicts.evidence import look_at
 from harness.verdicts.flags import describe_assumptions
-from harness.verdicts.measured import ClaimError, judge_of, repeats_wanted
+from harness.verdicts.measured import ClaimError, judges_of, share_out_repeats
 from harness.verdicts.partial import seconds_a_model, tally_points, would_decide
 from harness.verdicts.points import points_of
 from harness.verdicts.provenance import judging_code, provenance_of
@@ -77,19 +77,19 @@ def judge_spec(
     """
     spec = scaled.spec
     alpha = spec.level if alpha is None else alpha
-    look, judges, open_claims = None, dict[str, JudgeClaim](), None
+    provenance, spent = provenance_of(scaled, sha256, table), _SpentSoFar()
+    look, judges = None, dict[str, JudgeClaim]()
     if table is not None and spec.experiment is not None:
-        look = look_at(scaled, table)
+        look, judges = look_at(scaled, table), judges_of(spec, alpha)
+        if (experiment := spec.own_experiment) is not None:
+            axes = experiment.coordinates
+            spent = _SpentSoFar(repeats_of(table, axes), seconds_a_model(table, axes))
         if look.method.name == "fixed":
             scaled = as_run(scaled, look.samples.table.repeats)
         elif not reading:
-            open_claims = repeats_wanted(scaled, table, alpha, look, judges).keys()
+            open_claims = share_out_repeats(scaled, look, spent.repeats, judges, alpha).keys()
+            spent = replace(spent, open_claims=open_claims)
             scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
-    spent = _SpentSoFar()
-    if table is not None and spec.own_experiment is not None:
-        axes = spec.own_experiment.coordinates
-        spent = _SpentSoFar(repeats_of(table, axes), seconds_a_model(table, axes), open_claims)
-    provenance = provenance_of(scaled, sha256, table)
     case, verdicts = _Case(scaled, alpha, look, why_not, provenance, spent, reading), []
     for index, claim in enumerate(spec.claims):
         if only is not None and claim.id not in only:
@@ -97,8 +97,7 @@ def judge_spec(
         try:
             judgement = None
             if look is not None and not claim.theory:
-                judge_claim = judges.get(claim.id) or judge_of(claim, spec, alpha)
-                judgement = judge_on_basis(judge_claim, look, alpha, findings_only=reading)
+                judgement = judge_on_basis(judges[claim.id], look, alpha, findings_only=reading)
             verdicts.append(_record(claim, case, judgement))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None

@@ -162,34 +162,40 @@ def _choices_at(one: PointResult, part: MeasuredClaimKind, look: Look) -> dict[s
     return {axis: tuple(sorted(values)) for axis, values in chosen.items()}
 
 
+def judges_of(spec: Spec, alpha: float) -> dict[str, JudgeClaim]:
+    """What judges each claim of a spec that is about measurements."""
+    return {claim.id: judge_of(claim, spec, alpha) for claim in spec.claims if not claim.theory}
+
+
 def repeats_wanted(
+    scaled: Scaled, table: pd.DataFrame, alpha: float | None = None, cheapest: bool = False
+) -> dict[str, dict[Attacked, int]]:
+    """Repeats that each cell and attack needs next, by claim; only claims that are open and need some.
+
+    `cheapest`: keep only claims expected to need few further models beside the cheapest. Raises ClaimError for a claim
+    that cannot be judged.
+    """
+    assert scaled.spec.own_experiment is not None
+    alpha = scaled.spec.level if alpha is None else alpha
+    present = repeats_of(table, scaled.spec.own_experiment.coordinates)
+    return share_out_repeats(scaled, look_at(scaled, table), present, judges_of(scaled.spec, alpha), alpha, cheapest)
+
+
+def share_out_repeats(
     scaled: Scaled,
-    table: pd.DataFrame,
-    alpha: float | None = None,
-    look: Look | None = None,
-    judges: dict[str, JudgeClaim] | None = None,
+    look: Look,
+    present: Mapping[Attacked, int],
+    judges: Mapping[str, JudgeClaim],
+    alpha: float,
     cheapest: bool = False,
 ) -> dict[str, dict[Attacked, int]]:
-    """Repeats that each cell and attack needs next, by claim (`harness.claims.allocation`); only claims that are open
-    and need some.
-
-    Args:
-        look: all repeats of the table, where they are at hand.
-        judges: filled with what judges each claim.
-        cheapest: keep only claims expected to need few further models beside the cheapest.
-
-    Raises ClaimError for a claim that cannot be judged.
-    """
+    """The same as `repeats_wanted`, at a look at all repeats, of which each cell and attack has as many as `present`
+    says."""
     experiment = scaled.spec.own_experiment
     assert experiment is not None
-    alpha = scaled.spec.level if alpha is None else alpha
-    look = look or look_at(scaled, table)
-    judges = {} if judges is None else judges
-    judges |= {claim.id: judge_of(claim, scaled.spec, alpha) for claim in scaled.spec.claims if not claim.theory}
     limits = Limits(experiment.repeats, scaled.repeat_limit, experiment.models() / experiment.repeats)
-    present = by_cell(repeats_of(table, experiment.coordinates))
     by_claim = _judge_all(scaled.spec, look, judges)
-    needs = allocate_among_claims(by_claim, alpha, limits, present, cheapest)
+    needs = allocate_among_claims(by_claim, alpha, limits, by_cell(present), cheapest)
     if needs or scaled.basis != "distribution-free":
         return needs
     return allocate_for_ranges(by_claim, _judge_all(scaled.spec, look.by(Bounded()), judges), alpha, limits)
