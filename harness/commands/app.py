@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from harness.addresses import hide_secrets
 from harness.commands.accountants import accountants
@@ -22,6 +21,7 @@ from harness.commands.compare import compare
 from harness.commands.data import data_app
 from harness.commands.demo import demo
 from harness.commands.explain import explain
+from harness.commands.extensions import ExtensibleGroup
 from harness.commands.interrupts import heed_one_interrupt
 from harness.commands.judging import bundle, judge, report, site
 from harness.commands.listing import list_things
@@ -47,7 +47,7 @@ MOST_SHOWN = 60
 """Characters of a value that a message repeats."""
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(ExtensibleGroup):
     """The commands, which also answer to Ctrl-C."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
