@@ -31,7 +31,6 @@ from harness.commands.run import plan, run
 from harness.commands.specs import schema, validate
 from harness.commands.status import status
 from harness.commands.store import store_app
-from harness.commands.survey import survey
 from harness.commands.version import Version
 from harness.commands.what_is_in import what_is_in
 from harness.entry_points import first_malformed_line
@@ -126,7 +125,6 @@ for command in (
     alternatives,
     accountants,
     audit,
-    survey,
     resolve,
     pipeline,
     what_is_in,
