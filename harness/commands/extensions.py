@@ -25,6 +25,10 @@ GROUP = "harness.commands"
 OWN = "harness.extensions."
 """Where the harness has extensions of its own, which it finds as it finds those of other packages."""
 NAME = re.compile(r"[a-z][a-z0-9-]*")
+NOT_REGISTERED = (
+    "the harness is not installed here, or was before its extensions had commands, so theirs are missing; pip install "
+    "it again (in a checkout: pip install -e .)"
+)
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ def read_offers() -> Offers:
             offers.faults.append(fault)
     for offer in sorted(found, key=lambda one: (not one.is_own, one.package.casefold())):
         offers.add(offer)
+    if not any(one.is_own for one in found):
+        offers.faults.append(NOT_REGISTERED)
     return offers
 
 

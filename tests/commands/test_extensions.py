@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -97,6 +99,39 @@ def test_a_command_of_the_harness_imports_no_package(packages: Path, typed: Type
     assert not (packages / "my_greetings.py.imported").exists()
     assert typed("--help").returncode == 0
     assert (packages / "my_greetings.py.imported").exists()
+
+
+def test_an_installation_from_before_extensions_says_what_is_missing(packages: Path, typed: Typed) -> None:
+    write_package(packages, "mi-dp-harness", "", "")  # found before the one that is installed
+    (packages / "mi_dp_harness-1.0.dist-info" / "entry_points.txt").write_text("")
+    for words, code in ((["--help"], 0), (["survey", "x.csv"], 2)):
+        ran = typed(*words)
+        assert ran.returncode == code
+        assert ran.stderr.startswith(
+            "harness: the harness is not installed here, or was before its extensions had comm"
+        )
+        assert "pip install -e ." in ran.stderr.splitlines()[0]
+        assert len(ran.stderr.splitlines()) == (1 if code == 0 else 2)
+
+
+def test_help_lists_the_extensions_of_the_harness_and_imports_nothing_heavy(packages: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['harness', *sys.argv[1:]]\n"
+        "from harness.commands.app import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print([m for m in sys.modules if m.startswith('harness.extensions.')], file=sys.stderr)\n"
+        "print([m for m in sys.modules if m in ('pandas', 'sklearn', 'scipy', 'distributed', 'fsspec')], file=sys.stderr)"
+    )
+    told = {}
+    for words in (("--help",), ("run", "--help"), ("judge", "--help")):
+        ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True, cwd=REPO)
+        told[words] = ran.stdout, *ran.stderr.splitlines()
+    help_text, loaded, heavy = told[("--help",)]
+    assert "Extension survey" in help_text
+    assert "harness.extensions.survey.command" in loaded
+    assert heavy == "[]"
+    assert told[("run", "--help")][1:] == told[("judge", "--help")][1:] == ("[]", "[]")
 
 
 MEND = "; mend it, or pip uninstall the package"
