@@ -35,6 +35,9 @@ from harness.data.dataset import Schema
 from harness.data.encoding import Preprocessing, encode
 from harness.data.split import Draw, Records, Sizes, TableSource, TableSplit
 from harness.execution.table import COLUMNS
+from harness.extensions.survey.declaration import SurveyPlan, write_declaration
+from harness.extensions.survey.member_sets import MemberSet, list_member_sets
+from harness.extensions.survey.ranking import SetResult, rank
 from harness.files import write_text
 from harness.hashing import generator
 from harness.metrics.answers import Answers, Outputs
@@ -44,7 +47,6 @@ from harness.paths import Project
 from harness.spec.load import load_spec
 from harness.spec.model import Spec
 from harness.spec.profile import Profile, scale
-from harness.survey import MemberSet, SetResult, SurveyPlan, list_member_sets, rank, write_declaration
 from harness.verdicts.check import judge_spec
 
 RESULTS = Path(__file__).parent / "survey_null.json"

@@ -42,6 +42,8 @@ import pandas as pd
 
 from harness.claims.verdict import Point, Verdict
 from harness.execution.table import read_table
+from harness.extensions.survey.page import WORDS as DISCOVERIES
+from harness.extensions.survey.ranking import BELOW, TURNED
 from harness.formulas import FORMULAS
 from harness.paths import Project
 from harness.privacy.accountants import ACCOUNTANTS
@@ -50,10 +52,8 @@ from harness.report.findings import SORTS, findings_that_hold, read_findings
 from harness.report.gather import SPENT
 from harness.report.manual import PARTS, first_sentence, page_paths, title_of
 from harness.report.prose import deciding_point, left_interval
-from harness.report.survey_page import WORDS as DISCOVERIES
 from harness.report.vocabulary import figure
 from harness.spec.load import Loaded, load_specs
-from harness.survey.ranking import BELOW, TURNED
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
-from harness.entry_points import fault_of_value, package_name
+from harness.entry_points import MEND, fault_of_value, package_name
 from harness.errors import HarnessError
 from harness.hashing import code_fingerprint
 from harness.identity import canonical, without_defaults
@@ -160,4 +160,4 @@ def load_external_plugins() -> None:
                 package = f" of the package {package_name(entry.dist)}" if entry.dist is not None else ""
                 reason = " ".join(str(error).split()) or type(error).__name__
                 what = f"the plug-in {entry.value}{package} cannot be loaded: {reason}"
-                raise HarnessError(f"{what}; mend it, or pip uninstall the package") from error
+                raise HarnessError(f"{what}; {MEND}") from error

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -201,6 +201,17 @@ def build_commands_once() -> None:
     import typer.main
 
     typer.main.get_command = cache(typer.main.get_command)
+
+
+def whole_program() -> Any:
+    """The program with the commands of all extensions that are installed."""
+    import typer.main
+
+    from harness.commands.app import app
+
+    group: Any = typer.main.get_command(app)
+    group.list_commands(None)  # loads them
+    return group
 
 
 def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -10,19 +10,17 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import typer
 
 from harness.attacks import ATTACKS
 from harness.auditing import AUDITORS
 from harness.claims.expectation import CLAIM_KINDS
-from harness.commands.app import app
 from harness.defences import DEFENCES
 from harness.paths import Project
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.report.manual import PARTS, page_paths
 from harness.spec.profile import load_params
 from harness.training.engine import ENGINES
-from tests.conftest import REPO
+from tests.conftest import REPO, whole_program
 
 NOTES = sorted((REPO / "docs" / "notes").glob("*.md"))
 PAGES = sorted(
@@ -81,7 +79,7 @@ def test_paths_are_there(page: Path) -> None:
 
 def faults_of_commands(line: str) -> str:
     """What of a `harness ...` is no command, or an option that it does not have; empty where all is there."""
-    words, command = line.split()[1:], typer.main.get_command(app)
+    words, command = line.split()[1:], whole_program()
     while words and hasattr(command, "commands") and not words[0].startswith(("-", "<", "…", ".")):
         name = re.sub(r"[,.;:]$", "", words.pop(0))
         if name not in command.commands:

@@ -23,12 +23,13 @@ ORDER = [
     "results",
     "spec",
     "verdicts",
-    "execution model_audit survey",
+    "execution model_audit",
     "tracking",
     "pipeline",
     "report",
     "plugins testing",
     "commands",
+    "extensions",
 ]
 """Floors of the house, the lowest first: a package imports from floors below its own, or from itself."""
 FLOOR = {name: number for number, names in enumerate(ORDER) for name in names.split()}
@@ -38,10 +39,10 @@ def part_of(module: str) -> str:
     return module.split(".")[1]
 
 
-def imported(path: Path) -> set[str]:
-    """Modules that a file imports, wherever in it, but for what only type checkers see."""
+def imported(path: Path, with_types: bool = False) -> set[str]:
+    """Modules that a file imports, wherever in it; what only type checkers see counts `with_types`."""
     tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
+    for node in () if with_types else ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             node.body = []
     names: set[str] = set()
@@ -71,6 +72,35 @@ def test_imports_point_downwards() -> None:
                 assert part_of(other) in FLOOR, other
                 if FLOOR[part_of(other)] >= FLOOR[part_of(name)]:
                     wrong.append(f"{name} imports {other}")
+    assert wrong == []
+
+
+def test_the_core_imports_no_extension() -> None:
+    """Nowhere in a file, and not for types either."""
+    core = {name: path for name, path in modules().items() if not name.startswith("harness.extensions")}
+    wrong = [
+        f"{name} imports {other}"
+        for name, path in core.items()
+        for other in imported(path, with_types=True)
+        if f"{other}.".startswith("harness.extensions.")
+    ]
+    assert len(core) > 100
+    assert wrong == []
+
+
+def test_no_extension_imports_another() -> None:
+    wrong, extensions = list[str](), set[str]()
+    for name, path in modules().items():
+        if name.startswith("harness.extensions."):
+            own = name.split(".")[2]
+            extensions.add(own)
+            others = imported(path, with_types=True)
+            wrong += [
+                f"{name} imports {other}"
+                for other in others
+                if other.startswith("harness.extensions.") and other.split(".")[2] != own
+            ]
+    assert "survey" in extensions
     assert wrong == []
 
 

@@ -16,12 +16,10 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-import typer
 
 from harness.commands import new_project
-from harness.commands.app import app
 from harness.paths import Project, find_project
-from tests.conftest import REPO, run_cli, run_process
+from tests.conftest import REPO, run_cli, run_process, whole_program
 from tests.test_ci import run_step
 
 SPEC = """\
@@ -90,7 +88,7 @@ def commands(group: Any, before: str = "") -> Iterator[str]:
 
 
 def test_every_command_is_tried() -> None:
-    assert set(commands(typer.main.get_command(app))) == set(COMMANDS)
+    assert set(commands(whole_program())) == set(COMMANDS)
 
 
 @pytest.mark.integration

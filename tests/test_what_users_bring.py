@@ -18,10 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from harness.commands.app import app
-from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli, run_process, write_cancer
+from tests.conftest import PARAMS, REPO, SMALL_SPEC, run_cli, run_process, whole_program, write_cancer
 from tests.test_docs import faults_of_commands
 
 Arrange = Callable[[Path], Any]
@@ -583,7 +581,7 @@ def commands(command: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[
 
 WITH_JSON = [
     " ".join(names)
-    for names, command in commands(typer.main.get_command(app))
+    for names, command in commands(whole_program())
     if any("--json" in parameter.opts for parameter in command.params)
 ]
 ARGUMENTS = {
@@ -656,7 +654,7 @@ OR_INFINITE = ("accountants --epsilon", "survey --epsilon")
 def test_every_option_that_takes_a_number_is_tried() -> None:
     takes_number = {
         f"{' '.join(names)} {parameter.opts[0]}"
-        for names, command in commands(typer.main.get_command(app))
+        for names, command in commands(whole_program())
         for parameter in command.params
         if re.search(r"\b(int|float)\b", str(parameter.type_descriptor.annotation))
     }

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from harness.addresses import hide_secrets
 from harness.commands.accountants import accountants
@@ -22,6 +21,7 @@ from harness.commands.compare import compare
 from harness.commands.data import data_app
 from harness.commands.demo import demo
 from harness.commands.explain import explain
+from harness.commands.extensions import ExtensibleGroup
 from harness.commands.interrupts import heed_one_interrupt
 from harness.commands.judging import bundle, judge, report, site
 from harness.commands.listing import list_things
@@ -31,7 +31,6 @@ from harness.commands.run import plan, run
 from harness.commands.specs import schema, validate
 from harness.commands.status import status
 from harness.commands.store import store_app
-from harness.commands.survey import survey
 from harness.commands.version import Version
 from harness.commands.what_is_in import what_is_in
 from harness.entry_points import first_malformed_line
@@ -47,7 +46,7 @@ MOST_SHOWN = 60
 """Characters of a value that a message repeats."""
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(ExtensibleGroup):
     """The commands, which also answer to Ctrl-C."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
@@ -126,7 +125,6 @@ for command in (
     alternatives,
     accountants,
     audit,
-    survey,
     resolve,
     pipeline,
     what_is_in,

@@ -264,10 +264,13 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
 
 
 @cache
-def page_environment() -> jinja2.Environment:
-    """What renders the templates of pages, with the filters that they use: one for all pages of a process."""
+def page_environment(extension: str = "") -> jinja2.Environment:
+    """What renders the templates of pages, with the filters that they use: one for all pages of a process.
+
+    `extension` names a package that has templates of its own, which may extend those here.
+    """
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("harness.report"),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in ("harness.report", extension) if name]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

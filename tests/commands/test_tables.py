@@ -20,11 +20,12 @@ from rich.text import Text
 
 from harness.auditing.auditor import Bound
 from harness.claims.verdict import Verdict, VerdictFile
-from harness.commands import alternatives, audit, common, survey, tables
+from harness.commands import alternatives, audit, common, tables
 from harness.commands.tables import INDENT, Cell, Table, lay_out, tab_separated, wrap_text
+from harness.extensions.survey import command
+from harness.extensions.survey.member_sets import MemberSet
+from harness.extensions.survey.ranking import ABOVE, Discovery, MeasuredAdvantage, SetResult
 from harness.paths import Project
-from harness.survey import MemberSet, SetResult
-from harness.survey.ranking import ABOVE, Discovery, MeasuredAdvantage
 from tests.conftest import REPO, run_cli
 
 WIDTHS = (40, 80, 120)
@@ -190,7 +191,7 @@ def test_commands_on_ones_own_project_cut_no_word(make_project: Callable[..., Pr
         drawn = np.random.default_rng(seed).normal(size=(90, 2)).round(6)
         pd.DataFrame(drawn, columns=["a", "b"]).assign(y=["yes", "no"] * 45).to_csv(root / name, index=False)
     printed = ""
-    for command in (
+    for typed in (
         "plan own/cancer -q",
         "store gc",
         "survey cancer.csv --label target --list -q",
@@ -198,9 +199,9 @@ def test_commands_on_ones_own_project_cut_no_word(make_project: Callable[..., Pr
         "audit mine.py:predict --members members.csv --nonmembers others.csv --label y -q",
     ):
         before = len(terminal.tables)
-        ran = run_cli(root, *command.split())
-        assert ran.returncode in (0, 1), (command, ran.stderr)
-        assert len(terminal.tables) > before, (command, ran.stdout)
+        ran = run_cli(root, *typed.split())
+        assert ran.returncode in (0, 1), (typed, ran.stderr)
+        assert len(terminal.tables) > before, (typed, ran.stdout)
         printed += ran.stdout
     terminal.assert_whole(printed)
 
@@ -231,7 +232,7 @@ def test_tables_of_what_takes_training_cut_no_word(
     alternatives._show([v for v in committed if v.rests_on.readings])
     bound = Bound("clopper-pearson", 1.5, 0.95, "TPR 0.9, FPR 0.1", "scores are normal")
     audit._show([(1.0, bound), (4.0, bound)], "fast, add-remove-one neighbours", 1e-5, 100)
-    survey._print_ranking(list(surveyed()), Project(REPO).root / "reports/own/site/a.html")
+    command._print_ranking(list(surveyed()), Project(REPO).root / "reports/own/site/a.html")
     assert len(terminal.tables) == 4
     assert len(terminal.tables[0].rows) == len(committed)
     terminal.assert_whole(capsys.readouterr().out)

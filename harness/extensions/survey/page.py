@@ -10,14 +10,23 @@ from pathlib import Path
 import pandas as pd
 
 from harness.escaping import table_csv, visible_text
+from harness.extensions.survey.member_sets import LeftOut
+from harness.extensions.survey.ranking import (
+    ABOVE,
+    BELOW,
+    MORE,
+    TURNED,
+    WITHOUT,
+    Discovery,
+    MeasuredAdvantage,
+    SetResult,
+)
 from harness.report.compare import epsilon_words
 from harness.report.contents import slug
 from harness.report.provenance import Provenance
 from harness.report.site import page_environment
 from harness.report.site_files import add_files
 from harness.report.vocabulary import figure
-from harness.survey import LeftOut, SetResult
-from harness.survey.ranking import ABOVE, BELOW, MORE, TURNED, WITHOUT, Discovery, MeasuredAdvantage
 
 PAGE, TABLE = "survey.html", "survey.csv"
 WIDTH, INSET, LINE = 360.0, 8.0, 9.0
@@ -78,7 +87,7 @@ def write_survey(root: Path, spec: str, title: str, results: Sequence[SetResult]
     scale = _scale_of(results)
     rows = [_row(spec, rank, result, scale) for rank, result in enumerate(results, 1)]
     epsilons = sorted({one.epsilon for result in results for one in result.advantages})
-    environment = page_environment()
+    environment = page_environment(__package__)
     environment.filters["place"] = lambda x: f"{x:.1f}"
     environment.filters["words"] = advantage_words
     page = environment.get_template(PAGE).render(

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.claims.verdict import Point, Verdict
-from harness.survey.declaration import BLIND, BOUND, DIRECTION, SPLIT
-from harness.survey.member_sets import RANDOM, MemberSet
+from harness.extensions.survey.declaration import BLIND, BOUND, DIRECTION, SPLIT
+from harness.extensions.survey.member_sets import RANDOM, MemberSet
 from harness.verdicts.multiplicity import correct_for_all_claims
 
 

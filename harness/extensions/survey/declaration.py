@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 from harness.data.split import Sizes
 from harness.data.steps import LEAST_SHOWN
-from harness.survey.member_sets import RANDOM, MemberSet
+from harness.extensions.survey.member_sets import RANDOM, MemberSet
 
 RATE = 0.05
 """False discovery rate over all claims of a survey."""

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from harness.claims.kinds.compare import Compare
 from harness.data.split import Sizes
 from harness.data.splits.attribute import Attribute
+from harness.extensions.survey.declaration import SurveyPlan, chance_margin, write_declaration
+from harness.extensions.survey.member_sets import MemberSet
 from harness.paths import Project
 from harness.spec.load import load_spec
 from harness.spec.model import Spec
-from harness.survey import MemberSet, SurveyPlan, write_declaration
-from harness.survey.declaration import chance_margin
 
 PLAN = SurveyPlan(
     "a table", {"kind": "csv", "path": "t.csv", "label": "y"}, Sizes(members=20, test=5, nonmembers=20), 1000

@@ -9,12 +9,12 @@ from functools import cache
 import pytest
 
 from harness.execution.table import read_measurements, read_table
+from harness.extensions.survey.member_sets import MemberSet
+from harness.extensions.survey.page import survey_csv
+from harness.extensions.survey.ranking import ABOVE, BELOW, TURNED, WITHOUT, SetResult, rank
 from harness.paths import Project
-from harness.report.survey_page import survey_csv
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale
-from harness.survey import MemberSet, SetResult, rank
-from harness.survey.ranking import ABOVE, BELOW, TURNED, WITHOUT
 from harness.verdicts.check import judge_spec
 from tests.conftest import REPO
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from harness.data.dataset import Schema
 from harness.data.encoding import Preprocessing, encode
 from harness.data.split import Sizes
-from harness.survey import LeftOut, MemberSet, list_member_sets
-from harness.survey.member_sets import range_edges
+from harness.extensions.survey.member_sets import LeftOut, MemberSet, list_member_sets, range_edges
 
 SIZES = Sizes(members=20, test=5, nonmembers=20)
 SCHEMA = Schema("label", ("site",))

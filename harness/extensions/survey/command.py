@@ -32,7 +32,8 @@ from harness.errors import HarnessError
 if TYPE_CHECKING:
     from harness.data.dataset import TableDataset
     from harness.data.split import Sizes
-    from harness.survey import LeftOut, MemberSet, SetResult
+    from harness.extensions.survey.member_sets import LeftOut, MemberSet
+    from harness.extensions.survey.ranking import SetResult
 
 MOST_ROWS = 100_000_000
 MOST_SETS = 10_000
@@ -109,8 +110,8 @@ def survey(
     """
     from harness.data.fetch import fetch, read_table
     from harness.data.split import Sizes
+    from harness.extensions.survey.declaration import SurveyPlan, write_declaration
     from harness.progress import Progress
-    from harness.survey import SurveyPlan, write_declaration
 
     deadline = deadline_in(minutes)
     epsilons = _epsilons(epsilon)
@@ -187,7 +188,7 @@ def _member_sets(
 ) -> tuple[list[MemberSet], list[LeftOut]]:
     from harness.data.encoding import Preprocessing, encode
     from harness.data.fetch import read_table
-    from harness.survey import list_member_sets
+    from harness.extensions.survey.member_sets import list_member_sets
 
     fetched = read_table(project_here(), dataset)
     schema, frame = dataset.schema_of_table(), dataset.select(fetched.frame)
@@ -218,11 +219,11 @@ def _run(
 ) -> tuple[list[SetResult], Path]:
     """Run the survey's spec until it is decided; build its site and the ranked page."""
     from harness.commands.run import compute
+    from harness.extensions.survey.page import write_survey
+    from harness.extensions.survey.ranking import rank
     from harness.pipeline.context import Options
     from harness.pipeline.judging import has_verdicts, read_verdicts
     from harness.report.build import build, front
-    from harness.report.survey_page import write_survey
-    from harness.survey import rank
 
     options = Options(until_decided=True, deadline=deadline)
     groups = resolve_specs([str(path)], None, workers, quiet, options=options)
@@ -255,7 +256,7 @@ def _print_sets(sets: list[MemberSet], left: list[LeftOut], path: Path, as_json:
 
 
 def _print_ranking(results: list[SetResult], page: Path) -> None:
-    from harness.report.survey_page import WORDS
+    from harness.extensions.survey.page import WORDS
     from harness.report.vocabulary import figure
 
     epsilons = sorted({one.epsilon for result in results for one in result.advantages})

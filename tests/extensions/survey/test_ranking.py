@@ -6,8 +6,8 @@ import math
 from functools import cache
 
 from benchmarks.survey_null import survey_of, table_of
-from harness.survey.ranking import ABOVE, BELOW, Discovery, MeasuredAdvantage, SetResult
-from tests.survey.test_declaration import ONE
+from harness.extensions.survey.ranking import ABOVE, BELOW, Discovery, MeasuredAdvantage, SetResult
+from tests.extensions.survey.test_declaration import ONE
 
 
 @cache

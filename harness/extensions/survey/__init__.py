@@ -1,0 +1,1 @@
+"""Surveys of a table: every way in which its rows could have become members, in one sequential run."""
