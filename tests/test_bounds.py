@@ -26,7 +26,7 @@ from harness.bounds import BOUNDS, SPEC_BYTES, TABLE_BYTES, NotAFile, TooLarge, 
 from harness.commands import app
 from harness.errors import HarnessError
 from harness.execution.planner import make_plan
-from harness.model_audit.files import read_rows
+from harness.extensions.audit.model.files import read_rows
 from harness.npz import check_members, read_array
 from harness.parquet import check_parquet
 from harness.paths import Project

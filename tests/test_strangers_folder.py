@@ -172,9 +172,9 @@ def test_processes_are_started_where_they_are_protected() -> None:
         ):
             protected[path.relative_to(REPO / "harness").as_posix()] = "from harness.processes import" in text
     assert protected == {
-        "auditing/functions.py": True,
         "data/download.py": True,
         "execution/executors.py": True,
+        "extensions/audit/functions.py": True,
         "git.py": False,  # no Python
         "pipeline/parallel.py": True,
     }

@@ -162,7 +162,7 @@ def lines() -> list[tuple[str, str]]:
     """Every line of shell in README and docs but the walk-throughs', with its page."""
     result = []
     for page in [REPO / "README.md", *PAGES]:
-        if page.stem in (*WALKS, "audit-model"):  # typed again by tests/model_audit/test_walk.py
+        if page.stem in (*WALKS, "audit-model"):  # typed again by tests/extensions/audit/model/test_walk.py
             continue
         for block in re.findall(r"(?ms)^```sh\n(.*?)^```$", page.read_text()):
             for line in block.splitlines():

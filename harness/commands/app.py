@@ -15,7 +15,6 @@ import typer
 from harness.addresses import hide_secrets
 from harness.commands.accountants import accountants
 from harness.commands.alternatives import alternatives
-from harness.commands.audit import audit
 from harness.commands.common import Root, print_json, state
 from harness.commands.compare import compare
 from harness.commands.data import data_app
@@ -124,7 +123,6 @@ for command in (
     new,
     alternatives,
     accountants,
-    audit,
     resolve,
     pipeline,
     what_is_in,

@@ -128,6 +128,7 @@ def test_help_lists_the_extensions_of_the_harness_and_imports_nothing_heavy(pack
         ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True, cwd=REPO)
         told[words] = ran.stdout, *ran.stderr.splitlines()
     help_text, loaded, heavy = told[("--help",)]
+    assert "Extension audit" in help_text
     assert "Extension survey" in help_text
     assert "harness.extensions.survey.command" in loaded
     assert heavy == "[]"

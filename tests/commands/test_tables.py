@@ -20,9 +20,10 @@ from rich.text import Text
 
 from harness.auditing.auditor import Bound
 from harness.claims.verdict import Verdict, VerdictFile
-from harness.commands import alternatives, audit, common, tables
+from harness.commands import alternatives, common, tables
 from harness.commands.tables import INDENT, Cell, Table, lay_out, tab_separated, wrap_text
-from harness.extensions.survey import command
+from harness.extensions.audit import command as audit
+from harness.extensions.survey import command as survey
 from harness.extensions.survey.member_sets import MemberSet
 from harness.extensions.survey.ranking import ABOVE, Discovery, MeasuredAdvantage, SetResult
 from harness.paths import Project
@@ -232,7 +233,7 @@ def test_tables_of_what_takes_training_cut_no_word(
     alternatives._show([v for v in committed if v.rests_on.readings])
     bound = Bound("clopper-pearson", 1.5, 0.95, "TPR 0.9, FPR 0.1", "scores are normal")
     audit._show([(1.0, bound), (4.0, bound)], "fast, add-remove-one neighbours", 1e-5, 100)
-    command._print_ranking(list(surveyed()), Project(REPO).root / "reports/own/site/a.html")
+    survey._print_ranking(list(surveyed()), Project(REPO).root / "reports/own/site/a.html")
     assert len(terminal.tables) == 4
     assert len(terminal.tables[0].rows) == len(committed)
     terminal.assert_whole(capsys.readouterr().out)

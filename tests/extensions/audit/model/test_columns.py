@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import HarnessError
-from harness.model_audit import ModelAudit, Question, audit_model
-from harness.model_audit.asking import Job, _ask
-from harness.model_audit.columns import ColumnCheck, check_columns, label_places, name_classes
-from harness.model_audit.document import describe_audit
-from harness.model_audit.findings import answer_question, find_leaks, list_assumptions
-from harness.model_audit.records import read_records
+from harness.extensions.audit.model import ModelAudit, Question, audit_model
+from harness.extensions.audit.model.asking import Job, _ask
+from harness.extensions.audit.model.columns import ColumnCheck, check_columns, label_places, name_classes
+from harness.extensions.audit.model.document import describe_audit
+from harness.extensions.audit.model.findings import answer_question, find_leaks, list_assumptions
+from harness.extensions.audit.model.records import read_records
 
 # --- columns
 

@@ -15,13 +15,13 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from harness.auditing.functions import RemoteTraceback
-from harness.commands.audit_model import Limit
 from harness.errors import HarnessError
-from harness.model_audit import ModelAudit, Question, audit_model
-from harness.model_audit.document import describe_audit, list_scores
-from harness.model_audit.findings import advise, answer_question, find_leaks
-from harness.report.model_page import render_audit, write_audit
+from harness.extensions.audit.functions import RemoteTraceback
+from harness.extensions.audit.model import ModelAudit, Question, audit_model
+from harness.extensions.audit.model.document import describe_audit, list_scores
+from harness.extensions.audit.model.findings import advise, answer_question, find_leaks
+from harness.extensions.audit.model_command import Limit
+from harness.extensions.audit.model_page import render_audit, write_audit
 from tests.conftest import run_cli
 
 pytestmark = pytest.mark.integration

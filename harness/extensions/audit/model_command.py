@@ -18,7 +18,7 @@ from harness.escaping import visible_line
 from harness.progress import Progress
 
 if TYPE_CHECKING:
-    from harness.model_audit import ModelAudit, Question
+    from harness.extensions.audit.model import ModelAudit, Question
 
 PANEL = "A model that exists"
 Members = Annotated[
@@ -133,8 +133,8 @@ class Limit:
         An end of an interval is at the level that holds for all attacks together. Columns that do not seem to be those
         of the labels are a fault, too: what attacks find with them says nothing.
         """
-        from harness.model_audit.findings import find_leaks, name_attack
-        from harness.model_audit.intervals import auc_interval
+        from harness.extensions.audit.model.findings import find_leaks, name_attack
+        from harness.extensions.audit.model.intervals import auc_interval
 
         if audit.columns.out_of_order:
             return "columns and labels do not seem to fit, so that nothing is known of the model"
@@ -157,10 +157,10 @@ def audit_existing_model(
     limit: Limit | None = None,
 ) -> None:
     """Audit, write the page, and say what was found; exit 1 where the model gives away more than the limit."""
-    from harness.auditing.functions import TRAINING, named_function
-    from harness.model_audit import Question, audit_model
-    from harness.model_audit.asking import PREDICTION
-    from harness.report.model_page import write_audit
+    from harness.extensions.audit.functions import TRAINING, named_function
+    from harness.extensions.audit.model import Question, audit_model
+    from harness.extensions.audit.model.asking import PREDICTION
+    from harness.extensions.audit.model_page import write_audit
 
     if ".py" not in function:
         raise HarnessError(
@@ -179,7 +179,7 @@ def audit_existing_model(
     audit = audit_model(question, Progress(quiet))
     page = write_audit(folder, audit)
     if as_json:
-        from harness.model_audit.document import describe_audit
+        from harness.extensions.audit.model.document import describe_audit
 
         print_json({**describe_audit(audit), "page": str(page)})
     else:
@@ -195,8 +195,8 @@ def _stem(question: Question) -> str:
 
 
 def _show(audit: ModelAudit, page: Path) -> None:
-    from harness.model_audit.findings import WORDS, answer_question, find_leaks
-    from harness.model_audit.intervals import Interval
+    from harness.extensions.audit.model.findings import WORDS, answer_question, find_leaks
+    from harness.extensions.audit.model.intervals import Interval
 
     def interval(one: Interval) -> str:
         return f"{one.value:.2f} [{one.low:.2f},{one.high:.2f}]"

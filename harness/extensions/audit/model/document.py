@@ -11,9 +11,9 @@ import pandas as pd
 from harness.arrays import Array
 from harness.data.steps import LEAST_SHOWN
 from harness.escaping import table_csv
-from harness.model_audit.audit import MeasuredAttack, ModelAudit
-from harness.model_audit.findings import Findings, advise, answer_question, find_leaks, list_assumptions
-from harness.model_audit.vulnerability import Calibration, PerRecord
+from harness.extensions.audit.model.audit import MeasuredAttack, ModelAudit
+from harness.extensions.audit.model.findings import Findings, advise, answer_question, find_leaks, list_assumptions
+from harness.extensions.audit.model.vulnerability import Calibration, PerRecord
 
 
 def describe_audit(audit: ModelAudit) -> dict[str, object]:

@@ -15,9 +15,9 @@ from harness.data.dataset import Schema
 from harness.data.encoding import Preprocessing, encode
 from harness.data.quoting import quote_value
 from harness.errors import HarnessError
+from harness.extensions.audit.model.files import Rows, read_rows
+from harness.extensions.audit.model.question import Question
 from harness.hashing import generator
-from harness.model_audit.files import Rows, read_rows
-from harness.model_audit.question import Question
 from harness.paths import portable_path
 
 FEWEST = 20

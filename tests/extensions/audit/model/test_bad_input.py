@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from harness.errors import HarnessError
-from harness.model_audit.asking import Job, _ask, _train_and_ask, log_probabilities
-from harness.model_audit.columns import label_places
-from harness.model_audit.question import Question
-from harness.model_audit.records import read_records
+from harness.extensions.audit.model.asking import Job, _ask, _train_and_ask, log_probabilities
+from harness.extensions.audit.model.columns import label_places
+from harness.extensions.audit.model.question import Question
+from harness.extensions.audit.model.records import read_records
 from tests.conftest import run_cli
 
 PREDICT = "def predict(features):\n    import numpy as np\n    return np.full((len(features), 2), 0.5)\n"

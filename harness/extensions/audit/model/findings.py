@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.model_audit.attacks import BLIND, LIRA, LOSS, QUANTILE, RMIA
-from harness.model_audit.audit import ModelAudit, compare
-from harness.model_audit.intervals import Interval, RateAt, auc_interval, rate_at
-from harness.model_audit.records import repeats_text
-from harness.model_audit.vulnerability import LISTED
+from harness.extensions.audit.model.attacks import BLIND, LIRA, LOSS, QUANTILE, RMIA
+from harness.extensions.audit.model.audit import ModelAudit, compare
+from harness.extensions.audit.model.intervals import Interval, RateAt, auc_interval, rate_at
+from harness.extensions.audit.model.records import repeats_text
+from harness.extensions.audit.model.vulnerability import LISTED
 
 WORDS = {
     BLIND: "blind attack",

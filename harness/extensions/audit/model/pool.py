@@ -6,11 +6,11 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.attacks.pool import InOutModel, Pool
+from harness.extensions.audit.model.asking import Job, train_pool
+from harness.extensions.audit.model.question import Question
+from harness.extensions.audit.model.records import Records
 from harness.hashing import derive_seed, generator
 from harness.metrics.answers import Outputs
-from harness.model_audit.asking import Job, train_pool
-from harness.model_audit.question import Question
-from harness.model_audit.records import Records
 from harness.progress import Progress
 
 SEEDS = 1 << 31

@@ -14,11 +14,9 @@ from sklearn.metrics import roc_auc_score
 
 from harness.arrays import Array
 from harness.attacks.pool import InOutModel, Pool
-from harness.metrics.answers import Answers, Outputs
-from harness.metrics.membership import tpr_at_fpr
-from harness.model_audit.asking import log_probabilities
-from harness.model_audit.attacks import attack_model
-from harness.model_audit.intervals import (
+from harness.extensions.audit.model.asking import log_probabilities
+from harness.extensions.audit.model.attacks import attack_model
+from harness.extensions.audit.model.intervals import (
     advantage_interval,
     auc_difference,
     auc_interval,
@@ -26,9 +24,11 @@ from harness.model_audit.intervals import (
     rate_interval,
     share_difference,
 )
-from harness.model_audit.pool import draw_halves, fill_zeros
-from harness.model_audit.records import Records
-from harness.model_audit.vulnerability import calibrate, exceedance
+from harness.extensions.audit.model.pool import draw_halves, fill_zeros
+from harness.extensions.audit.model.records import Records
+from harness.extensions.audit.model.vulnerability import calibrate, exceedance
+from harness.metrics.answers import Answers, Outputs
+from harness.metrics.membership import tpr_at_fpr
 
 EXACT = {"rel": 0, "abs": 1e-9}
 

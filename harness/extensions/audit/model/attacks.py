@@ -17,9 +17,9 @@ from harness.attacks.pooled import PooledAttack
 from harness.attacks.quantile import QuantileRegression
 from harness.attacks.rmia import Rmia
 from harness.attacks.target import AttackResult, Target
+from harness.extensions.audit.model.records import Records
 from harness.hashing import derive_seed
 from harness.metrics.answers import Answers, Outputs
-from harness.model_audit.records import Records
 
 BLIND, LOSS, QUANTILE, LIRA, RMIA = "blind", "loss", "quantile", "lira", "rmia"
 MANY_FEATURES = 200

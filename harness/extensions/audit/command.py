@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from harness.commands.audit_model import (
+from harness.commands.common import (
+    MOST_SEED,
+    AsJson,
+    Quiet,
+    check_delta,
+    check_epsilon,
+    check_writable_file,
+    print_json,
+)
+from harness.commands.tables import Cell, print_table, print_text
+from harness.errors import HarnessError
+from harness.extensions.audit.model_command import (
     Classes,
     FailAbove,
     FailBy,
@@ -28,17 +39,6 @@ from harness.commands.audit_model import (
     audit_existing_model,
     check_mode,
 )
-from harness.commands.common import (
-    MOST_SEED,
-    AsJson,
-    Quiet,
-    check_delta,
-    check_epsilon,
-    check_writable_file,
-    print_json,
-)
-from harness.commands.tables import Cell, print_table, print_text
-from harness.errors import HarnessError
 from harness.files import write_text
 from harness.progress import Progress
 
@@ -152,8 +152,8 @@ def audit(
     from harness.auditing import AUDITORS, canary_records, many_runs
     from harness.auditing.canary_search import Search, seek_canary
     from harness.auditing.engines import EngineTraining, Question
-    from harness.auditing.functions import named_function, trials_of_function
     from harness.config import load_external_plugins
+    from harness.extensions.audit.functions import named_function, trials_of_function
     from harness.training.engine import ENGINES
 
     load_external_plugins()

@@ -16,13 +16,10 @@ from markupsafe import Markup, escape
 from harness.arrays import Array
 from harness.data.steps import LEAST_SHOWN
 from harness.escaping import visible_text
-from harness.files import json_text, write_text
-from harness.metrics.answers import Answers
-from harness.metrics.membership import roc
-from harness.model_audit.attacks import BLIND
-from harness.model_audit.audit import ModelAudit
-from harness.model_audit.document import describe_audit, list_scores, shown_classes, spread_of
-from harness.model_audit.findings import (
+from harness.extensions.audit.model.attacks import BLIND
+from harness.extensions.audit.model.audit import ModelAudit
+from harness.extensions.audit.model.document import describe_audit, list_scores, shown_classes, spread_of
+from harness.extensions.audit.model.findings import (
     WORDS,
     advise,
     answer_question,
@@ -30,7 +27,10 @@ from harness.model_audit.findings import (
     list_assumptions,
     most_vulnerable,
 )
-from harness.model_audit.intervals import Interval
+from harness.extensions.audit.model.intervals import Interval
+from harness.files import json_text, write_text
+from harness.metrics.answers import Answers
+from harness.metrics.membership import roc
 from harness.report.provenance import Provenance
 from harness.report.site import page_environment
 from harness.report.vocabulary import figure
@@ -85,7 +85,7 @@ def write_audit(folder: Path, audit: ModelAudit) -> Path:
 def render_audit(audit: ModelAudit) -> str:
     """The page as text."""
     findings, per_record = find_leaks(audit), audit.per_record
-    environment = page_environment()
+    environment = page_environment(__package__)
     environment.filters["interval"] = interval_words
     environment.filters["share"] = share_words
     environment.filters["code"] = _mark_code

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.attacks.pool import Pool
-from harness.metrics.answers import Answers, Outputs
-from harness.metrics.exposure import exposed_members
-from harness.model_audit.asking import ask_model
-from harness.model_audit.attacks import BLIND, attack_model
-from harness.model_audit.columns import ColumnCheck, check_columns, label_places
-from harness.model_audit.intervals import (
+from harness.extensions.audit.model.asking import ask_model
+from harness.extensions.audit.model.attacks import BLIND, attack_model
+from harness.extensions.audit.model.columns import ColumnCheck, check_columns, label_places
+from harness.extensions.audit.model.intervals import (
     Comparison,
     Interval,
     RateAt,
@@ -21,10 +19,12 @@ from harness.model_audit.intervals import (
     rate_at,
     share_difference,
 )
-from harness.model_audit.pool import fill_zeros, make_pool
-from harness.model_audit.question import Question
-from harness.model_audit.records import Records, read_records, repeats_text
-from harness.model_audit.vulnerability import PerRecord, measure_records
+from harness.extensions.audit.model.pool import fill_zeros, make_pool
+from harness.extensions.audit.model.question import Question
+from harness.extensions.audit.model.records import Records, read_records, repeats_text
+from harness.extensions.audit.model.vulnerability import PerRecord, measure_records
+from harness.metrics.answers import Answers, Outputs
+from harness.metrics.exposure import exposed_members
 from harness.progress import Progress
 
 

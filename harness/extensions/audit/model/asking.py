@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
-from harness.auditing.functions import (
+from harness.auditing.trials import ROUGHLY, fault
+from harness.errors import HarnessError
+from harness.extensions.audit.functions import (
     TRAINING,
     Contract,
     ReportStep,
@@ -19,11 +21,9 @@ from harness.auditing.functions import (
     named_function,
     run_in_process,
 )
-from harness.auditing.trials import ROUGHLY, fault
-from harness.errors import HarnessError
-from harness.model_audit.columns import label_text
-from harness.model_audit.question import Question
-from harness.model_audit.records import take_rows
+from harness.extensions.audit.model.columns import label_text
+from harness.extensions.audit.model.question import Question
+from harness.extensions.audit.model.records import take_rows
 from harness.progress import Progress
 
 PREDICTION = Contract("prediction function", ("features",), "probabilities of classes")
