@@ -23,7 +23,7 @@ def verdict_of(**fields: Any) -> Verdict:
     return Verdict.model_validate(nested)
 
 
-def change(verdict: Verdict, **fields: Any) -> Verdict:
+def change(verdict: Verdict, /, **fields: Any) -> Verdict:
     """The verdict with other values of these fields, which are not checked."""
     for field, value in fields.items():
         record = record_of(field)

@@ -141,7 +141,7 @@ def compare_verdicts(run: Run, root: Path, same_code: bool) -> VerdictComparison
         differences.append(f"{chosen.id}: {VERDICT} is not what verdicts.json of the bundle says of it")
     unexplained = []
     for claim in sorted(ours.keys() & theirs.keys()):
-        mine, other = ours[claim], theirs[claim]
+        mine, other = _fields_of(ours[claim]), _fields_of(theirs[claim])
         fields = sorted(key for key in mine.keys() | other.keys() if mine.get(key) != other.get(key) and key != "code")
         if not fields or any(line.startswith(f"{claim}: ") for line in differences):
             continue
@@ -151,6 +151,14 @@ def compare_verdicts(run: Run, root: Path, same_code: bool) -> VerdictComparison
         else:
             unexplained.append(f"why {line}; another version of the harness judged it")
     return VerdictComparison(tuple(verdicts), tuple(differences), tuple(unexplained))
+
+
+def _fields_of(verdict: dict[str, object]) -> dict[str, object]:
+    """The fields of a verdict's JSON, those of its records by their own names."""
+    fields: dict[str, object] = {}
+    for name, value in verdict.items():
+        fields |= value if isinstance(value, dict) else {name: value}
+    return fields
 
 
 def read_installation(root: Path) -> dict[str, object]:
