@@ -1,6 +1,7 @@
 # make repro   set up and run the quick profile: fetch, train, attack, judge, report
 # make test    set up, lint, type-check and test
 # make unit    the tests of parts alone: a minute on two cores
+# make accept  judge, report and accept anew all results that are committed, after an edit of code or specs
 # make kernels the numeric tests and the quick profile as other processors compute them
 # A first `make` of either creates .venv from requirements.lock with nothing but Python 3.11 and a package index.
 PYTHON ?= python3.11
@@ -14,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # One thread a process: results then do not depend on the number of cores, and N workers use N cores.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: repro test unit explore lint style slow kernels bench clean lock
+.PHONY: repro test unit accept explore lint style slow kernels bench clean lock
 # Where tests of parts stand; those of them that are marked `integration` are left to `make test`.
 UNIT := $(addprefix tests/,attacks auditing claims data defences experiment formulas metrics privacy spec theory) \
 	$(addprefix tests/,test_identity.py test_hashing.py test_what_users_bring.py)
@@ -39,6 +40,18 @@ kernels: $(STAMP)
 
 slow: $(STAMP)
 	pytest -n $(WORKERS) -m slow
+
+# Judge and report anew all results that are committed, accept what comes out, and bring docs and the lock up to date.
+accept: $(STAMP)
+	harness pipeline
+	for profile in sequential paper; do harness judge -p $$profile --brief || exit 1; done
+	for profile in sequential paper; do \
+	  harness report -p $$profile --brief && { harness compare -p $$profile --quiet || true; } && \
+	  harness compare -p $$profile --update || exit 1; \
+	done
+	python docs/fill.py --write
+	harness resolve -p sequential
+	dvc commit -f flagship/dvc.yaml
 
 # The tests of properties, with ten times as many examples, and others in each run.
 explore: $(STAMP)
