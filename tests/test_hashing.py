@@ -94,7 +94,9 @@ def test_the_code_of_a_plug_in_is_its_module_and_what_that_imports_of_its_packag
     from harness.attacks.shokri import Shokri
 
     result = closure(Shokri.__module__, packages=("harness.attacks",))
-    assert set(result) == {f"harness.attacks.{name}" for name in ("shokri", "learned", "networks", "attack")}
+    assert set(result) == {
+        f"harness.attacks.{name}" for name in ("shokri", "learned", "networks", "attack", "pool", "target", "threshold")
+    }
     assert Shokri().code != Logloss().code
 
 

@@ -284,5 +284,6 @@ def test_formulas_of_a_quotation_are_plain_text() -> None:
 )
 def test_readings_that_are_open_do_not_agree(verdict: str, others: list[str], said: str) -> None:
     readings = [SimpleNamespace(verdict=word) for word in others]
-    result = _readings_sentence(SimpleNamespace(verdict=verdict, readings=readings))  # type: ignore[arg-type]
+    one = SimpleNamespace(verdict=verdict, rests_on=SimpleNamespace(readings=readings))
+    result = _readings_sentence(one)  # type: ignore[arg-type]
     assert result == f"Of what the paper leaves open {said}"
