@@ -189,8 +189,10 @@ def share_out_repeats(
     alpha: float,
     cheapest: bool = False,
 ) -> dict[str, dict[Attacked, int]]:
-    """The same as `repeats_wanted`, at a look at all repeats, of which each cell and attack has as many as `present`
-    says."""
+    """Repeats that each cell and attack needs next, by claim, from a look at all repeats and what judges each claim.
+
+    `present`: repeats that each cell and attack has. Raises ClaimError for a claim that cannot be judged.
+    """
     experiment = scaled.spec.own_experiment
     assert experiment is not None
     limits = Limits(experiment.repeats, scaled.repeat_limit, experiment.models() / experiment.repeats)
