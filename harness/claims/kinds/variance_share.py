@@ -20,7 +20,8 @@ from harness.claims.operands import MetricOperand
 class VarianceShare(MeasuredClaimKind):
     """The share of a metric's variance over the grid that the main effect of `axis` explains is above that of `than`.
 
-    Both are of a two-way analysis of variance on the grid of the two axes, one a repeat.
+    Both are omega squared of a two-way analysis of variance on the grid of the two axes, one a repeat. Unlike shares of
+    sums of squares they are 0 on average where nothing but noise varies, however many values the axes have.
     """
 
     kind: Literal["variance-share"] = "variance-share"
@@ -76,10 +77,17 @@ class VarianceShare(MeasuredClaimKind):
 
 
 def main_effects(values: Array) -> Array:
-    """(2, n) shares of the variance over a grid (rows, columns, n) that rows and that columns explain."""
+    """(2, n) shares of the variance over a grid (rows, columns, n) that rows and that columns explain: omega squared.
+
+    What noise alone adds to the sum of squares of an effect, its degrees of freedom times the mean square of what both
+    effects leave over, is taken off (Hays 1963). A share may so be below 0. Not a number where nothing varies.
+    """
+    rows, columns = values.shape[:2]
     centre = values.mean(axis=(0, 1))
-    total = np.square(values - centre).mean(axis=(0, 1))
-    effects = [np.square(values.mean(axis=axis) - centre).mean(axis=0) for axis in (1, 0)]
+    total = np.square(values - centre).sum(axis=(0, 1))
+    of_rows = columns * np.square(values.mean(axis=1) - centre).sum(axis=0)
+    of_columns = rows * np.square(values.mean(axis=0) - centre).sum(axis=0)
+    noise = (total - of_rows - of_columns) / ((rows - 1) * (columns - 1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares: Array = np.stack(effects) / total
+        shares: Array = np.stack([of_rows - (rows - 1) * noise, of_columns - (columns - 1) * noise]) / (total + noise)
     return shares
