@@ -18,7 +18,7 @@ ORDER = [
     "training",
     "attacks auditing",
     "claims",
-    "theory",
+    "theory controls",
     "experiment",
     "results",
     "spec",

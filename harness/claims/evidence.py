@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import product
 
@@ -45,6 +46,12 @@ class Measurements:
         self.attacks = self.index.attacks
         """Those of which there are measurements."""
         self.repeats = self.index.repeats
+
+    def with_index(self, index: TableIndex, design: Design) -> Measurements:
+        """The same of another index and design, such as those of a control."""
+        other = copy(self)
+        other.index, other.repeats, other.design = index, index.repeats, design
+        return other
 
     def lower_metric(self, curve: MetricSeries) -> MetricSeries | None:
         """The series of the metric that is on average not too high, where the curve's own is on average not too low;

@@ -96,7 +96,8 @@ class TableIndex:
         return [] if curve is None else [series.values for series in curve.series.values()]
 
     @cached_property
-    def _cells(self) -> tuple[dict[Cell, float], dict[Cell, float]]:
+    def cells(self) -> tuple[dict[Cell, float], dict[Cell, float]]:
+        """The noise multiplier of each cell, and its epsilon."""
         noise: dict[Cell, float] = {}
         epsilon: dict[Cell, float] = {}
         if "noise_multiplier" in self._table:
@@ -109,12 +110,12 @@ class TableIndex:
     @property
     def noise(self) -> dict[Cell, float]:
         """The noise multiplier of each cell."""
-        return self._cells[0]
+        return self.cells[0]
 
     @property
     def epsilon(self) -> dict[Cell, float]:
         """Epsilon of each cell, also where it follows from other axes."""
-        return self._cells[1]
+        return self.cells[1]
 
     @cached_property
     def owner_sets(self) -> dict[str, dict[int, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import singledispatch
@@ -13,7 +14,10 @@ from harness.claims.design import design_of
 from harness.claims.evidence import Measurements
 from harness.claims.samples import Samples
 from harness.claims.testing import Look
+from harness.controls.chance import MOST_FREQUENT
+from harness.controls.worlds import ControlFacts
 from harness.coordinates import Place, place
+from harness.defences import Undefended
 from harness.experiment.experiment import Experiment
 from harness.experiment.results import ResultsFile
 from harness.experiment.setup import Setup
@@ -96,3 +100,36 @@ def _batches_of(setup: Setup) -> tuple[int, float] | None:
     if setup.split.size_varies:
         return None
     return batches_of_epoch(setup.train_size, setup.training.batch_size)
+
+
+def control_facts_of(spec: Spec) -> ControlFacts:
+    """What controls need to know of a spec's arms and attacks; nothing of results from elsewhere."""
+    trained = spec.own_experiment
+    if trained is None:
+        return ControlFacts(spec.id)
+    names = {name: arm.dataset.plugin_name() for name, arm in trained.arms.items()}
+    blocks = {name: attack for name, attack in spec.attacks.items() if getattr(attack, "blocks", "") == "all"}
+    sizes = {name: getattr(attack, "points", None) for name, attack in blocks.items()}
+    return ControlFacts(
+        spec.id,
+        {arm: MOST_FREQUENT[name] for arm, name in names.items() if name in MOST_FREQUENT},
+        {arm: other for arm in trained.arms if (other := _undefended(trained, arm)) is not None},
+        {name: size for name, size in sizes.items() if size is not None},
+    )
+
+
+def _undefended(experiment: Experiment, arm: str) -> str | None:
+    """The arm that differs from one in protection alone, and has none: no defence, and models without noise."""
+    own = experiment.arms[arm]
+    if own.defence == Undefended() and math.inf in experiment.levels(arm).get("epsilon", ()):
+        return None
+    for name, other in experiment.arms.items():
+        if name == arm or other.defence != Undefended() or math.inf not in experiment.levels(name).get("epsilon", ()):
+            continue
+        if _without_protection(own) == _without_protection(other):
+            return name
+    return None
+
+
+def _without_protection(arm: Setup) -> dict[str, object]:
+    return arm.model_dump(mode="json", exclude={"label", "defence", "privacy"})

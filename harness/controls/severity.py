@@ -1,0 +1,324 @@
+"""How severe a test a claim has passed: the share of draws of its controls in which it is not supported.
+
+Which controls a part of a claim has follows from what it compares (docs/severity.md):
+
+- an order of measured sides, or a course along an axis, has to fail where scores say nothing (models guess), and where
+  the names of its sides are exchanged;
+- more than a number, of what grows with leakage or learning, has to fail where scores say nothing (models guess);
+- less than a number has to fail on models without protection;
+- closeness to a number, or of two sides, has to fail on one of: scores that say nothing, models without protection,
+  one side alone saying nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from harness.claims.combine import judge_part
+from harness.claims.contrasts import BetweenEnds, Comparisons, Contrast, RepeatNumber, WeightedSum, leaves_of
+from harness.claims.evidence import Measurements
+from harness.claims.operands import MetricSeries
+from harness.claims.results import Part
+from harness.claims.samples import Samples
+from harness.claims.table_index import MetricKey
+from harness.claims.testing import Look
+from harness.controls.chance import FALLING
+from harness.controls.worlds import (
+    ControlFacts,
+    GivenSamples,
+    Guesses,
+    Point,
+    SaysNothing,
+    Unprotected,
+    World,
+    can_be_exchanged,
+    exchanged,
+    in_world,
+)
+from harness.coordinates import Place, place
+from harness.errors import HarnessError
+
+ControlName = Literal["nothing", "guess", "exchanged", "unprotected", "one-side"]
+DRAWS = 40
+"""How many tables of a control a claim is judged on."""
+MOST_SUPPORTED = 2
+"""In how many of them it may be supported."""
+ALPHA = 0.005
+"""The level of a side at which it is judged on them: there are repeats enough for what holds to be found, and what is
+on the line is supported in one draw of two hundred."""
+FEWEST_DRAWS = 10
+"""Draws after which it is enough that more than `MOST_SUPPORTED` support it."""
+SEVERE = 1 - MOST_SUPPORTED / DRAWS
+TEXTS: dict[ControlName, str] = {
+    "nothing": "scores that say nothing",
+    "guess": "models that always say the most frequent class",
+    "exchanged": "exchanged labels",
+    "unprotected": "models without protection",
+    "one-side": "one side that says nothing",
+}
+"""What a claim is met by, in words."""
+
+
+@dataclass(frozen=True)
+class ControlResult:
+    """How often a part of a claim is supported on the tables of a control."""
+
+    control: ControlName
+    draws: int
+    supported: int
+
+    @property
+    def severity(self) -> float:
+        """The share of draws in which it is not supported."""
+        return 1 - self.supported / self.draws
+
+
+@dataclass(frozen=True)
+class Severity:
+    """What the controls say of one part of a claim, or of a claim."""
+
+    results: tuple[ControlResult, ...]
+    """One for each control that was drawn; the one that counts is the first."""
+
+    @property
+    def value(self) -> float | None:
+        """The severity; None where no control is known."""
+        return self.results[0].severity if self.results else None
+
+    @property
+    def is_severe(self) -> bool:
+        """Whether a claim may be reproduced, as far as its controls go."""
+        return self.value is None or self.value >= SEVERE - 1e-9
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """What the comparisons of a part ask for."""
+
+    ordered: bool = False
+    """Some compare measured sides, or are of a course, and equal sides do not meet them."""
+    more: bool = False
+    """Some ask for more than a number, of what grows with leakage or learning."""
+    less: bool = False
+    """Some ask for less than a number."""
+    close: bool = False
+    """Some are met by a number near another, or by sides that are alike."""
+
+
+def severity_of_part(
+    compared: Comparisons, table: Measurements, facts: ControlFacts, part: Part, draws: int = DRAWS
+) -> Severity:
+    """What its controls say of a part of a claim that compares this, on a table of measurements."""
+    leaves = [leaf for node in compared.of for leaf in leaves_of(node)]
+    sides, trial = _sides_of(leaves), _Trial(compared, table, facts, part, leaves, draws)
+    signal = trial.without_signal()
+    if sides.ordered:
+        return _least([signal, trial.exchanged()])
+    if sides.more and not (sides.less or sides.close):
+        return _least([signal or trial.exchanged_signs()])
+    if sides.less and not (sides.more or sides.close):
+        there = trial.unprotected()
+        if there is None and signal is not None and signal.severity < SEVERE:
+            return Severity(())  # met without a signal as it has to be, and nothing is known that it is not met by
+        return _most([signal, there])
+    return _most([signal, trial.unprotected(), *(trial.one_side(which) for which in ("left", "right"))])
+
+
+def severity_of_claim(parts: Sequence[Severity]) -> Severity:
+    """The severity of a claim all of whose parts have to hold: that of its severest part."""
+    known = [one for one in parts if one.value is not None]
+    return max(known, key=lambda one: one.value or 0.0, default=Severity(()))
+
+
+def _least(results: Sequence[ControlResult | None]) -> Severity:
+    return _ordered(results, largest=False)
+
+
+def _most(results: Sequence[ControlResult | None]) -> Severity:
+    return _ordered(results, largest=True)
+
+
+def _ordered(results: Sequence[ControlResult | None], largest: bool) -> Severity:
+    known = [one for one in results if one is not None]
+    return Severity(tuple(sorted(known, key=lambda one: one.severity, reverse=largest)))
+
+
+def _sides_of(leaves: Sequence[Contrast | BetweenEnds | RepeatNumber]) -> _Sides:
+    ordered = more = less = close = False
+    for leaf in leaves:
+        if isinstance(leaf, RepeatNumber):
+            ordered = True
+        elif isinstance(leaf, BetweenEnds) or leaf.relation == "within":
+            close = True
+        else:
+            upward = leaf.relation in (">", ">=")
+            if isinstance(leaf.right, MetricSeries | WeightedSum):
+                strict = leaf.line >= 0 if upward else leaf.line <= 0
+                ordered, close = ordered or strict, close or not strict
+            elif upward != (leaf.left.metric in FALLING):
+                more = True
+            else:
+                less = True
+    return _Sides(ordered, more, less, close)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A part of a claim, judged on the tables of one control after another."""
+
+    compared: Comparisons
+    table: Measurements
+    facts: ControlFacts
+    part: Part
+    leaves: Sequence[Contrast | BetweenEnds | RepeatNumber]
+    draws: int
+
+    def without_signal(self) -> ControlResult | None:
+        """Where scores say nothing; for a part that is of models alone, where these guess. None: neither is known."""
+        metrics = {curve.metric for curve in self._curves()}
+        coins = metrics <= {"tpr", "fpr"}
+        if self._changed_by(SaysNothing(self.table.index, self.facts, 0)):
+            return self._judge_worlds("nothing", lambda draw: SaysNothing(self.table.index, self.facts, draw, coins))
+        if self._changed_by(Guesses(self.table.index, self.facts, 0)):
+            return self._judge_worlds("guess", lambda draw: Guesses(self.table.index, self.facts, draw))
+        return None
+
+    def unprotected(self) -> ControlResult | None:
+        """On models without protection; None where no side has such a counterpart."""
+        world = Unprotected(self.table.index, self.facts, 0)
+        if not any(world.differs(*at) for at in self._measured_at()):
+            return None
+        return self._judge_worlds("unprotected", lambda draw: Unprotected(self.table.index, self.facts, draw))
+
+    def one_side(self, which: str) -> ControlResult | None:
+        """Where the left sides alone, or the right ones alone, say nothing; None where no two sides are compared."""
+        points = self._left() if which == "left" else self._right()
+        others = self._right() if which == "left" else self._left()
+        chosen = [point for point in points if point not in others]
+        if not chosen or not others:
+            return None
+        kinds: tuple[type[World], ...] = (SaysNothing, Guesses)
+        kind = next((k for k in kinds if self._changed_by(k(self.table.index, self.facts, 0), chosen)), None)
+        if kind is None:
+            return None
+
+        def samples(draw: int) -> Samples:
+            there = Samples(in_world(self.table, kind(self.table.index, self.facts, draw)))
+            given = {point: there.series(point[0], dict(point[1])) for point in chosen}
+            return GivenSamples(self._resampled(draw), given)
+
+        return self._judge("one-side", samples)
+
+    def exchanged(self) -> ControlResult | None:
+        """Where names of sides, or values of an axis, are exchanged within each repeat; None where they cannot be."""
+        return self._exchange([*self._groups()])
+
+    def exchanged_signs(self) -> ControlResult | None:
+        """Where the two metrics of each difference are exchanged; None where sides are not such differences."""
+        points = list(dict.fromkeys(self._left()))
+        if any(curve.minus is None for curve, _ in points):
+            return None
+        return self._exchange([("sign", [point]) for point in points])
+
+    def _exchange(self, groups: Sequence[tuple[str, Sequence[Point]]]) -> ControlResult | None:
+        points = [point for _, group in groups for point in group]
+        of_sets = any(isinstance(leaf, Contrast) and leaf.owner_set is not None for leaf in self.leaves)
+        if not points or of_sets or not can_be_exchanged(points):
+            return None
+
+        def samples(draw: int) -> Samples:
+            table = self._resampled(draw)
+            return GivenSamples(table, exchanged(Samples(table), groups, self.facts, draw))
+
+        return self._judge("exchanged", samples)
+
+    def _resampled(self, draw: int) -> Measurements:
+        return in_world(self.table, World(self.table.index, self.facts, draw))
+
+    def _judge_worlds(self, control: ControlName, world: Callable[[int], World]) -> ControlResult:
+        return self._judge(control, lambda draw: Samples(in_world(self.table, world(draw))))
+
+    def _judge(self, control: ControlName, samples: Callable[[int], Samples]) -> ControlResult:
+        supported = 0
+        for draw in range(self.draws):
+            supported += self._is_supported(samples(draw))
+            if supported > MOST_SUPPORTED and draw + 1 >= min(FEWEST_DRAWS, self.draws):
+                return ControlResult(control, draw + 1, supported)
+        return ControlResult(control, self.draws, supported)
+
+    def _is_supported(self, samples: Samples) -> bool:
+        try:
+            look = Look(samples, samples.table.design)
+            return judge_part(self.compared, look, replace(self.part, alpha=ALPHA)).outcome == "reproduced"
+        except HarnessError:  # in this draw there is nothing that could support it
+            return False
+
+    def _curves(self) -> Iterator[MetricSeries]:
+        for curve, _ in self._points():
+            yield curve
+
+    def _points(self) -> Iterator[Point]:
+        yield from self._left()
+        yield from self._right()
+
+    def _left(self) -> list[Point]:
+        of: list[Point] = []
+        for leaf in self.leaves:
+            if isinstance(leaf, RepeatNumber):
+                of += [(curve, place(where)) for curve, where in leaf.places]
+            else:
+                of.append((leaf.left, place(leaf.where)))
+        return of
+
+    def _right(self) -> list[Point]:
+        of: list[Point] = []
+        for leaf in self.leaves:
+            if isinstance(leaf, BetweenEnds):
+                of += [(curve, place(where)) for curve, where in leaf.ends]
+            elif isinstance(leaf, Contrast):
+                of += [(curve, place(leaf.where)) for curve in leaf.curves[1:]]
+        return of
+
+    def _measured_at(self, points: Sequence[Point] | None = None) -> Iterator[tuple[MetricKey, Place]]:
+        """The curves, and their places, that points are measured at; places of those that are chosen left out."""
+        for curve, where in self._points() if points is None else points:
+            for metric in (curve.metric, *([] if curve.minus is None else [curve.minus])):
+                key = curve.arm, curve.attack, metric
+                known, at = self.table.index.curve(key), {**dict(where), **dict(curve.at)}
+                if known is not None:
+                    wanted = {axis: at[axis] for axis in known.axes if axis in at}
+                    for there in known.series:
+                        if wanted.items() <= dict(there).items():
+                            yield key, there
+
+    def _changed_by(self, world: World, points: Sequence[Point] | None = None) -> bool:
+        return any(world.changes(key) for key in dict.fromkeys(key for key, _ in self._measured_at(points)))
+
+    def _groups(self) -> Iterator[tuple[str, list[Point]]]:
+        """Points whose numbers are dealt out anew together: sides that are compared with each other; of one number of
+        many places, those of one curve."""
+        linked: dict[Point, set[Point]] = {}
+        for leaf in self.leaves:
+            if isinstance(leaf, RepeatNumber):
+                families: dict[str, dict[Point, None]] = {}
+                for curve, where in leaf.places:
+                    family = f"{curve.arm} {curve.attack} {curve.metric} {curve.minus}"
+                    families.setdefault(family, {})[curve, place(where)] = None
+                yield from ((name, [*points]) for name, points in families.items() if len(points) > 1)
+                continue
+            ends = [(leaf.left, place(leaf.where))]
+            if isinstance(leaf, Contrast):
+                ends += [(curve, place(leaf.where)) for curve in leaf.curves[1:]]
+            else:
+                ends += [(curve, place(where)) for curve, where in leaf.ends]
+            if len(ends) > 1:
+                union = set(ends).union(*(linked.get(end, set()) for end in ends))
+                linked.update(dict.fromkeys(union, union))
+        done: set[int] = set()
+        for union in linked.values():
+            if id(union) not in done:
+                done.add(id(union))
+                ordered = sorted(union, key=lambda point: (point[0].text(), str(point[1])))
+                yield "sides", ordered
