@@ -37,6 +37,8 @@ class Look:
     """Repeats of every cell; None: all."""
     doubled: bool = False
     """Whether tolerances are twice what was declared."""
+    halved: bool = False
+    """Whether they are half of it."""
 
     @property
     def repeats(self) -> int:
@@ -55,9 +57,15 @@ class Look:
         """The same look, with tolerances doubled."""
         return replace(self, doubled=True)
 
+    def with_half_tolerance(self) -> Look:
+        """The same look, with tolerances halved."""
+        return replace(self, halved=True)
+
     def line(self, of: Contrast | BetweenEnds) -> float:
         """The line that a contrast is tested against."""
-        return of.doubled if self.doubled and of.doubled is not None else of.line
+        if of.doubled is None:
+            return of.line
+        return of.doubled if self.doubled else of.doubled / 4 if self.halved else of.line
 
 
 def compare_contrast(contrast: Contrast, look: Look) -> PointResult:

@@ -185,6 +185,38 @@ class RestsOn(Config):
     """Choices the paper leaves open, and the reading taken."""
     readings: tuple[ReadingVerdict, ...] = ()
     """The verdict in other readings, one choice changed at a time, of those that were run."""
+    readings_not_run: tuple[str, ...] = Field(default=(), exclude_if=lambda readings: not readings)
+    """The other readings that were not run."""
+
+
+ControlName = Literal["nothing", "guess", "exchanged", "unprotected", "one-side"]
+
+
+class ControlOutcome(Config):
+    """How often a claim is supported on the tables of a control, on which it ought to fail."""
+
+    control: ControlName
+    draws: int
+    supported: int
+
+    @property
+    def severity(self) -> float:
+        """The share of draws in which it is not supported."""
+        return 1 - self.supported / self.draws
+
+
+class Controls(Config):
+    """What controls say of a claim on measurements."""
+
+    outcomes: tuple[ControlOutcome, ...] = ()
+    """One for each control that was drawn, the one that counts first; none: no control is known."""
+    key: str
+    """Hash of all that they follow from: claim, table, code."""
+
+    @property
+    def severity(self) -> float | None:
+        """The share of draws of the control that counts in which the claim is not supported."""
+        return self.outcomes[0].severity if self.outcomes else None
 
 
 class Provenance(Config):
@@ -224,6 +256,11 @@ class Verdict(Config):
     """Where it would be violated but for these: readings of what the paper leaves open, tolerances."""
     parts: tuple[Word, ...] = ()
     """Outcome of each part of the claim."""
+    met_by: str = Field(default="", exclude_if=lambda met_by: not met_by)
+    """Of a claim that could not have failed, and is open for that: by what else it is met, `scores that say nothing in
+    100% of draws`."""
+    controls: Controls | None = Field(default=None, exclude_if=lambda controls: controls is None)
+    """Of a claim on measurements: whether it fails where it ought to."""
     tally: str = ""
     """How far a claim is settled that is not reproduced whole: `1 of 2 parts reproduced, 1 not run`."""
     would_decide: str = ""

@@ -14,41 +14,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from harness.claims.combine import judge_part
 from harness.claims.contrasts import BetweenEnds, Comparisons, Contrast, RepeatNumber, WeightedSum, leaves_of
 from harness.claims.evidence import Measurements
-from harness.claims.operands import MetricSeries
+from harness.claims.operands import MetricSeries, Number
 from harness.claims.results import Part
 from harness.claims.samples import Samples
 from harness.claims.table_index import MetricKey
 from harness.claims.testing import Look
+from harness.claims.verdict import ControlName, ControlOutcome
 from harness.controls.chance import FALLING
+from harness.controls.exchange import GivenSamples, Point, can_be_exchanged, exchanged
 from harness.controls.worlds import (
     ControlFacts,
-    GivenSamples,
     Guesses,
-    Point,
     SaysNothing,
     Unprotected,
     World,
-    can_be_exchanged,
-    exchanged,
     in_world,
+    least_protected,
 )
 from harness.coordinates import Place, place
 from harness.errors import HarnessError
 
-ControlName = Literal["nothing", "guess", "exchanged", "unprotected", "one-side"]
-DRAWS = 40
+DRAWS = 100
 """How many tables of a control a claim is judged on."""
-MOST_SUPPORTED = 2
+MOST_SUPPORTED = 5
 """In how many of them it may be supported."""
-ALPHA = 0.005
-"""The level of a side at which it is judged on them: there are repeats enough for what holds to be found, and what is
-on the line is supported in one draw of two hundred."""
-FEWEST_DRAWS = 10
+ALPHA = 0.01
+"""The level of a side at which it is judged on them, by a t-test: what is on its line is supported in one draw of a
+hundred, and what holds clearly in most."""
+FEWEST_DRAWS = 20
 """Draws after which it is enough that more than `MOST_SUPPORTED` support it."""
 SEVERE = 1 - MOST_SUPPORTED / DRAWS
 TEXTS: dict[ControlName, str] = {
@@ -61,36 +58,13 @@ TEXTS: dict[ControlName, str] = {
 """What a claim is met by, in words."""
 
 
-@dataclass(frozen=True)
-class ControlResult:
-    """How often a part of a claim is supported on the tables of a control."""
-
-    control: ControlName
-    draws: int
-    supported: int
-
-    @property
-    def severity(self) -> float:
-        """The share of draws in which it is not supported."""
-        return 1 - self.supported / self.draws
+Outcomes = tuple[ControlOutcome, ...]
+"""What the controls of a part say, the one that counts first; none: no control is known."""
 
 
-@dataclass(frozen=True)
-class Severity:
-    """What the controls say of one part of a claim, or of a claim."""
-
-    results: tuple[ControlResult, ...]
-    """One for each control that was drawn; the one that counts is the first."""
-
-    @property
-    def value(self) -> float | None:
-        """The severity; None where no control is known."""
-        return self.results[0].severity if self.results else None
-
-    @property
-    def is_severe(self) -> bool:
-        """Whether a claim may be reproduced, as far as its controls go."""
-        return self.value is None or self.value >= SEVERE - 1e-9
+def is_severe(outcomes: Outcomes) -> bool:
+    """Whether a claim may be reproduced, as far as its controls go."""
+    return not outcomes or outcomes[0].severity >= SEVERE - 1e-9
 
 
 @dataclass(frozen=True)
@@ -109,7 +83,7 @@ class _Sides:
 
 def severity_of_part(
     compared: Comparisons, table: Measurements, facts: ControlFacts, part: Part, draws: int = DRAWS
-) -> Severity:
+) -> Outcomes:
     """What its controls say of a part of a claim that compares this, on a table of measurements."""
     leaves = [leaf for node in compared.of for leaf in leaves_of(node)]
     sides, trial = _sides_of(leaves), _Trial(compared, table, facts, part, leaves, draws)
@@ -121,28 +95,23 @@ def severity_of_part(
     if sides.less and not (sides.more or sides.close):
         there = trial.unprotected()
         if there is None and signal is not None and signal.severity < SEVERE:
-            return Severity(())  # met without a signal as it has to be, and nothing is known that it is not met by
-        return _most([signal, there])
-    return _most([signal, trial.unprotected(), *(trial.one_side(which) for which in ("left", "right"))])
+            return ()  # met without a signal as it has to be, and nothing is known that it is not met by
+        return _most([there, signal])
+    others = [trial.unprotected(), *(trial.one_side(which) for which in ("left", "right"))]
+    return _most([signal, *others] if sides.more else [*others, signal])
 
 
-def severity_of_claim(parts: Sequence[Severity]) -> Severity:
-    """The severity of a claim all of whose parts have to hold: that of its severest part."""
-    known = [one for one in parts if one.value is not None]
-    return max(known, key=lambda one: one.value or 0.0, default=Severity(()))
+def severity_of_claim(parts: Sequence[Outcomes]) -> Outcomes:
+    """What the controls of a claim say all of whose parts have to hold: those of its severest part."""
+    return max((one for one in parts if one), key=lambda one: one[0].severity, default=())
 
 
-def _least(results: Sequence[ControlResult | None]) -> Severity:
-    return _ordered(results, largest=False)
+def _least(results: Sequence[ControlOutcome | None]) -> Outcomes:
+    return tuple(sorted((one for one in results if one is not None), key=lambda one: one.severity))
 
 
-def _most(results: Sequence[ControlResult | None]) -> Severity:
-    return _ordered(results, largest=True)
-
-
-def _ordered(results: Sequence[ControlResult | None], largest: bool) -> Severity:
-    known = [one for one in results if one is not None]
-    return Severity(tuple(sorted(known, key=lambda one: one.severity, reverse=largest)))
+def _most(results: Sequence[ControlOutcome | None]) -> Outcomes:
+    return tuple(sorted((one for one in results if one is not None), key=lambda one: -one.severity))
 
 
 def _sides_of(leaves: Sequence[Contrast | BetweenEnds | RepeatNumber]) -> _Sides:
@@ -175,7 +144,7 @@ class _Trial:
     leaves: Sequence[Contrast | BetweenEnds | RepeatNumber]
     draws: int
 
-    def without_signal(self) -> ControlResult | None:
+    def without_signal(self) -> ControlOutcome | None:
         """Where scores say nothing; for a part that is of models alone, where these guess. None: neither is known."""
         metrics = {curve.metric for curve in self._curves()}
         coins = metrics <= {"tpr", "fpr"}
@@ -185,14 +154,34 @@ class _Trial:
             return self._judge_worlds("guess", lambda draw: Guesses(self.table.index, self.facts, draw))
         return None
 
-    def unprotected(self) -> ControlResult | None:
+    def unprotected(self) -> ControlOutcome | None:
         """On models without protection; None where no side has such a counterpart."""
         world = Unprotected(self.table.index, self.facts, 0)
-        if not any(world.differs(*at) for at in self._measured_at()):
+        if not any(world.differs(*at) for at in self._measured_at()) or self._is_of_unprotected_too(world):
             return None
         return self._judge_worlds("unprotected", lambda draw: Unprotected(self.table.index, self.facts, draw))
 
-    def one_side(self, which: str) -> ControlResult | None:
+    def _is_of_unprotected_too(self, world: Unprotected) -> bool:
+        """Whether the same number is asked of the least protected models, or of those with the least noise.
+
+        Then it is asked of models however well they are protected, and the others are no control of it.
+        """
+        asked = [
+            (leaf.right.value, leaf.line, at)
+            for leaf in self.leaves
+            if isinstance(leaf, Contrast) and isinstance(leaf.right, Number)
+            for at in self._measured_at([(leaf.left, place(leaf.where))])
+        ]
+
+        def is_asked_there(value: float, line: float, at: tuple[MetricKey, Place]) -> bool:
+            key, where = at
+            curve = self.table.index.curve(key)
+            noisy = where if curve is None else least_protected(where, curve, finite=True) or where
+            return (value, line, (key, noisy)) in asked or (value, line, world.counterpart(key, where)) in asked
+
+        return len(asked) > 0 and all(is_asked_there(*one) for one in asked if world.differs(*one[2]))
+
+    def one_side(self, which: str) -> ControlOutcome | None:
         """Where the left sides alone, or the right ones alone, say nothing; None where no two sides are compared."""
         points = self._left() if which == "left" else self._right()
         others = self._right() if which == "left" else self._left()
@@ -211,18 +200,18 @@ class _Trial:
 
         return self._judge("one-side", samples)
 
-    def exchanged(self) -> ControlResult | None:
+    def exchanged(self) -> ControlOutcome | None:
         """Where names of sides, or values of an axis, are exchanged within each repeat; None where they cannot be."""
         return self._exchange([*self._groups()])
 
-    def exchanged_signs(self) -> ControlResult | None:
+    def exchanged_signs(self) -> ControlOutcome | None:
         """Where the two metrics of each difference are exchanged; None where sides are not such differences."""
         points = list(dict.fromkeys(self._left()))
         if any(curve.minus is None for curve, _ in points):
             return None
         return self._exchange([("sign", [point]) for point in points])
 
-    def _exchange(self, groups: Sequence[tuple[str, Sequence[Point]]]) -> ControlResult | None:
+    def _exchange(self, groups: Sequence[tuple[str, Sequence[Point]]]) -> ControlOutcome | None:
         points = [point for _, group in groups for point in group]
         of_sets = any(isinstance(leaf, Contrast) and leaf.owner_set is not None for leaf in self.leaves)
         if not points or of_sets or not can_be_exchanged(points):
@@ -237,16 +226,16 @@ class _Trial:
     def _resampled(self, draw: int) -> Measurements:
         return in_world(self.table, World(self.table.index, self.facts, draw))
 
-    def _judge_worlds(self, control: ControlName, world: Callable[[int], World]) -> ControlResult:
+    def _judge_worlds(self, control: ControlName, world: Callable[[int], World]) -> ControlOutcome:
         return self._judge(control, lambda draw: Samples(in_world(self.table, world(draw))))
 
-    def _judge(self, control: ControlName, samples: Callable[[int], Samples]) -> ControlResult:
+    def _judge(self, control: ControlName, samples: Callable[[int], Samples]) -> ControlOutcome:
         supported = 0
         for draw in range(self.draws):
             supported += self._is_supported(samples(draw))
             if supported > MOST_SUPPORTED and draw + 1 >= min(FEWEST_DRAWS, self.draws):
-                return ControlResult(control, draw + 1, supported)
-        return ControlResult(control, self.draws, supported)
+                return ControlOutcome(control=control, draws=draw + 1, supported=supported)
+        return ControlOutcome(control=control, draws=self.draws, supported=supported)
 
     def _is_supported(self, samples: Samples) -> bool:
         try:

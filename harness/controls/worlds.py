@@ -8,7 +8,7 @@ numbers and exchange what they are called, within each repeat.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,8 +17,6 @@ import numpy as np
 from harness.arrays import Array
 from harness.claims.design import Fixed, Series
 from harness.claims.evidence import Measurements
-from harness.claims.operands import MetricSeries
-from harness.claims.samples import CurveSample, Samples
 from harness.claims.series import is_of_runs
 from harness.claims.table_index import Curve, MetricKey, TableIndex
 from harness.controls.chance import (
@@ -29,7 +27,7 @@ from harness.controls.chance import (
     null_of_runs,
     null_of_scores,
 )
-from harness.coordinates import Place, Where, place
+from harness.coordinates import Place
 from harness.hashing import generator
 from harness.metrics import METRICS
 from harness.metrics.metric import MODEL_SCOPES
@@ -53,19 +51,16 @@ class ControlFacts:
     """By attack that is asked about blocks of records, each by itself: the records of a block."""
 
 
-REPEATS = 200
-"""Repeats of a control's table: so many that what holds there is found to hold."""
-
-
 class World(TableIndex):
-    """A measurement table whose repeats are drawn anew, with replacement; in its subclasses some curves are others.
+    """A measurement table whose repeats are drawn anew, with replacement, as many as there are of each cell; in its
+    subclasses some curves are others.
 
     In one draw a repeat is the same one for all metrics of a cell, and for all cells that have as many.
     """
 
     def __init__(self, base: TableIndex, facts: ControlFacts, draw: int) -> None:
         self.base, self.facts, self.draw = base, facts, draw
-        self.repeats, self.drawn, self.attacks = REPEATS, base.drawn, base.attacks
+        self.repeats, self.drawn, self.attacks = base.repeats, base.drawn, base.attacks
         self.owner_sets, self.records, self.cells = base.owner_sets, base.records, base.cells
         self._curves: dict[MetricKey, Curve | None] = {}
         self._resampled: dict[MetricKey, Curve | None] = {}
@@ -92,12 +87,13 @@ class World(TableIndex):
         return self._resampled[key]
 
     def _chosen(self, n: int) -> Array:
-        """The repeats, of n, that are drawn: (REPEATS,) int."""
-        return np.floor(self._uniforms * n).astype(np.int64) if n else np.zeros(0, dtype=np.int64)
+        """The repeats, of n, that are drawn: (n,) int."""
+        chosen: Array = np.floor(self._uniforms[:n] * n).astype(np.int64)
+        return chosen
 
     @cached_property
     def _uniforms(self) -> Array:
-        return generator(0, "control", self.facts.seed, "repeats", self.draw).random(REPEATS)
+        return generator(0, "control", self.facts.seed, "repeats", self.draw).random(self.repeats)
 
     def changes(self, key: MetricKey) -> bool:
         """Whether a curve is another one in this world."""
@@ -241,7 +237,10 @@ class Guesses(World):
 
 
 class Unprotected(World):
-    """The same attack on models without protection: at the largest epsilon measured, and without a defence."""
+    """The same attack on models without protection: at the largest epsilon measured, and without a defence.
+
+    Repeats are drawn from those measured there, as many as the protected models have.
+    """
 
     def changes(self, key: MetricKey) -> bool:
         known = self.base.curve(key)
@@ -254,8 +253,16 @@ class Unprotected(World):
 
     def series(self, key: MetricKey, where: Place, known: Curve) -> Series:
         there, at = self._counterpart(key, where, known)
-        source = self.resampled(there)
-        return known.series[where] if source is None or not len(source.series[at].values) else source.series[at]
+        source = self.base.curve(there)
+        if (there, at) == (key, where) or source is None or not len(source.series[at].values):
+            return known.series[where]
+        n, of = len(known.series[where].values), source.series[at]
+        return _of_repeats(of, np.floor(self._uniforms[:n] * len(of.values)).astype(np.int64))
+
+    def counterpart(self, key: MetricKey, where: Place) -> tuple[MetricKey, Place]:
+        """The curve and the place that stand for a place without protection: itself, where there are none."""
+        known = self.base.curve(key)
+        return (key, where) if known is None else self._counterpart(key, where, known)
 
     def _counterpart(self, key: MetricKey, where: Place, known: Curve) -> tuple[MetricKey, Place]:
         """The curve and the place that stand for a place without protection: itself, where there are none."""
@@ -263,14 +270,17 @@ class Unprotected(World):
         if (other := self.facts.undefended.get(arm)) is not None:
             there = other, attack, metric
             if (curve := self.base.curve(there)) is not None:
-                at = where if where in curve.series else _least_protected(where, curve)
+                at = where if where in curve.series else least_protected(where, curve)
                 if at is not None:
                     return there, at
-        return key, _least_protected(where, known) or where
+        return key, least_protected(where, known) or where
 
 
-def _least_protected(where: Place, curve: Curve) -> Place | None:
-    """The measured place that differs from one in a larger epsilon alone, the largest; None where there is none."""
+def least_protected(where: Place, curve: Curve, finite: bool = False) -> Place | None:
+    """The measured place that differs from one in a larger epsilon alone, the largest; None where there is none.
+
+    `finite`: among those with noise.
+    """
     rest = {name: value for name, value in where if name != "epsilon"}
     own = float(dict(where).get("epsilon", -math.inf))
     at = [
@@ -278,6 +288,7 @@ def _least_protected(where: Place, curve: Curve) -> Place | None:
         for other in curve.series
         if "epsilon" in dict(other) and {n: v for n, v in other if n != "epsilon"} == rest
     ]
+    at = [one for one in at if math.isfinite(one[0])] if finite else at
     largest = max(at, default=None, key=lambda one: one[0])
     return None if largest is None or largest[0] <= own else largest[1]
 
@@ -285,63 +296,3 @@ def _least_protected(where: Place, curve: Curve) -> Place | None:
 def in_world(table: Measurements, world: World) -> Measurements:
     """The measurements as they are in a world."""
     return table.with_index(world, Fixed())
-
-
-Point = tuple[MetricSeries, Place]
-"""A side of a comparison at a place."""
-
-
-class _FixedSample(CurveSample):
-    """Numbers of a curve that are given."""
-
-    def __init__(self, samples: Samples, point: Point, series: Series) -> None:
-        super().__init__(samples, point[0], dict(point[1]))
-        self._given = series
-
-    def first(self, n: int | None) -> Series:
-        return self._given.take_first(n)
-
-
-class GivenSamples(Samples):
-    """Samples of a table in which the numbers of some sides are given."""
-
-    def __init__(self, table: Measurements, given: Mapping[Point, Series]) -> None:
-        super().__init__(table)
-        self._given = {point: _FixedSample(self, point, series) for point, series in given.items()}
-
-    def of_curve(self, curve: MetricSeries, where: Where, owner_set: float | None = None) -> CurveSample:
-        given = self._given.get((curve, place(where))) if owner_set is None else None
-        return super().of_curve(curve, where, owner_set) if given is None else given
-
-
-def exchanged(
-    samples: Samples, groups: Sequence[tuple[str, Sequence[Point]]], facts: ControlFacts, draw: int
-) -> dict[Point, Series]:
-    """The numbers of points with their names exchanged: in each repeat those of a group are dealt out anew.
-
-    Groups of as many points that have one name are dealt out alike, so that places of one repeat stay together. A
-    group of a single point, a difference of two metrics, has its sign tossed.
-    """
-    given = {}
-    for name, points in groups:
-        series = [samples.series(curve, dict(where)) for curve, where in points]
-        n = min(len(one.values) for one in series)
-        rng = generator(0, "control", facts.seed, "exchanged", draw, name, len(points))
-        if len(points) == 1:
-            signs = np.where(rng.random(n) < 0.5, -1.0, 1.0)
-            low, high = min(series[0].low, -series[0].high), max(series[0].high, -series[0].low)
-            given[points[0]] = replace(series[0].take_first(n), values=series[0].values[:n] * signs, low=low, high=high)
-            continue
-        order = np.argsort(rng.random((len(points), n)), axis=0)
-        values = np.take_along_axis(np.stack([one.values[:n] for one in series]), order, axis=0)
-        errors = np.take_along_axis(np.stack([one.errors[:n] for one in series]), order, axis=0)
-        low, high = min(one.low for one in series), max(one.high for one in series)
-        for place_, point in enumerate(points):
-            own = series[place_].take_first(n)
-            given[point] = replace(own, values=values[place_], errors=errors[place_], low=low, high=high)
-    return given
-
-
-def can_be_exchanged(points: Collection[Point]) -> bool:
-    """Whether repeats tell how the points' numbers vary, which those of several runs together do not."""
-    return not any(is_of_runs(curve.metric) for curve, _ in points)

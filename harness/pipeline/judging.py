@@ -11,10 +11,10 @@ from functools import partial
 from pydantic import ValidationError
 
 from harness.bounds import read_text
-from harness.claims.verdict import Verdict, VerdictFile, dump
+from harness.claims.verdict import Controls, Verdict, VerdictFile, dump
 from harness.errors import HarnessError, first_fault
 from harness.execution.table import read_table
-from harness.files import write_text
+from harness.files import sha256_file, write_text
 from harness.pipeline.context import Context, Run
 from harness.pipeline.parallel import Task, compute_side_by_side
 from harness.pipeline.sources import experiment_digest, source_of_run
@@ -27,6 +27,7 @@ from harness.verdicts.groups import independent_claims
 from harness.verdicts.judge import CLAIMS, judge_claims
 from harness.verdicts.measured import ClaimError
 from harness.verdicts.publish import is_about_counts, reading_matters
+from harness.verdicts.severity import known_controls
 
 BYTES_A_PROOF = 20_000
 """Size of a table of measurements whose claims take about as long to judge as one proof."""
@@ -62,28 +63,34 @@ def judge(run: Run, claims: Collection[str] | None = None) -> list[Verdict]:
     own = _read_evidence(run)
     others = [(reading, partial(_read_reading, variant)) for reading, variant in other_readings(run)]
     with locate_claim_faults(run):
-        return judge_claims(own, others, claims)
+        return judge_claims(own, others, claims, _controls_before(run))
+
+
+def _controls_before(run: Run) -> dict[str, Controls]:
+    """What controls said of the claims when their verdicts were last written; nothing where these cannot be read."""
+    with contextlib.suppress(HarnessError):
+        return known_controls(read_verdicts(run).verdicts)
+    return {}
 
 
 def _read_evidence(run: Run) -> Evidence:
     """What the claims of a spec, or of a reading of it, are judged on."""
-    table, why_not = source_of_run(run).read(run)
-    return Evidence(run.scaled, run.declared.spec, run.declared.sha256, table, why_not)
+    source = source_of_run(run)
+    table, why_not = source.read(run)
+    digest = "" if table is None else sha256_file(source.file(run))
+    return Evidence(run.scaled, run.declared.spec, run.declared.sha256, table, why_not, digest)
 
 
-def _read_reading(
-    variant: Run, claims: Collection[str], violated: Collection[str]
-) -> tuple[Evidence, Collection[str]] | None:
+def _read_reading(variant: Run, claims: Collection[str]) -> tuple[Evidence, Collection[str]] | None:
     """What `claims` are judged on in a reading, and which of them; None where the reading was not run.
 
-    A reading that this profile did not run is judged from the tables of the profile that `readings_of` names, for those
-    claims that are `violated` as declared: only they wait for it.
+    A reading that this profile did not run is judged from the tables of the profile that `readings_of` names.
     """
     if not variant.measurements_file.is_file():
         elsewhere = _context_of_readings(variant.context)
-        if elsewhere is None or not violated:
+        if elsewhere is None:
             return None
-        variant, claims = elsewhere.resolve(variant.declared), violated
+        variant = elsewhere.resolve(variant.declared)
         if not variant.measurements_file.is_file():
             return None
     return _read_evidence(variant), claims

@@ -9,6 +9,7 @@ from harness.claims.contrasts import Contrast
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind
 from harness.claims.operands import AxisValue, FormulaValue, MetricSeries, Number
 from harness.claims.verdict import Point, Verdict
+from harness.claims.words import Word
 from harness.coordinates import format_level
 from harness.formulas import formula_named
 from harness.report.theory_prose import place_value_text, theory_sentence
@@ -144,6 +145,9 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
     """What was found, in words before numbers, each with its uncertainty."""
     if verdict.verdict == "not run":
         return f"Not run: {verdict.reason}."
+    if verdict.met_by:
+        as_found = verdict.model_copy(update={"verdict": Word.REPRODUCED, "met_by": ""})
+        return f"Could not have failed: met by {verdict.met_by}, too. {sentence(as_found, spec)}"
     claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
     if claim is None or claim.theory:
         return theory_sentence(verdict)
@@ -212,7 +216,8 @@ def _bare_sentence(verdict: Verdict) -> str:
     reasons = [verdict.reasons[index] for index in verdict.because]
     text = letters("; ".join(reason.text(effect=False) for reason in reasons)).replace("_", " ")
     if verdict.hangs_on:
-        text = f"not decided: {text}, but that hangs on {_hangs_on(verdict)}"
+        holds = all(reason.found == "holds" for reason in reasons)
+        text = f"{'holds as declared' if holds else 'not decided'}: {text}, but that hangs on {_hangs_on(verdict)}"
     text = text[:1].upper() + text[1:]
     if verdict.verdict == "beside":
         text = f"Compared with what the paper prints, not judged: {text[:1].lower()}{text[1:]}"
@@ -243,6 +248,8 @@ def _measured_sentence(verdict: Verdict, spec: Spec, part: MeasuredClaimKind, po
         several = "" if len(verdict.parts) < 2 else f" ({_count(verdict, verdict.verdict)})"
         return f"{at} {subject} is {value}, {line}{several}."
     at = f" {where}" if where else ""
+    if verdict.hangs_on and verdict.reasons[verdict.because[0]].found == "holds":
+        return f"Holds as declared{at}: the {subject} is {value}, {line}, but that hangs on {_hangs_on(verdict)}."
     if verdict.hangs_on:
         return f"Not decided{at}: the {subject} is {value}, {line}, but that hangs on {_hangs_on(verdict)}."
     return _open_sentence(verdict, spec, pattern, point, subject, right, at)

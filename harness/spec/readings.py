@@ -51,6 +51,23 @@ class SentenceReading:
         return f"of {self.field} by which {self.value}"
 
 
+@dataclass(frozen=True)
+class ToleranceReading:
+    """A claim with half of each tolerance that is ours, on the same measurements."""
+
+    value: str = "half"
+    choice: str = "how near is near"
+    field: str = "tolerance"
+
+    @property
+    def text(self) -> str:
+        """As a reader of the verdict sees it."""
+        return f"{self.field} = {self.value}"
+
+
+AnyReading = Reading | SentenceReading | ToleranceReading
+
+
 def with_field(document: Document, field: str, value: object, name: str) -> tuple[Spec, Document]:
     """The spec with another value at a dotted path, and its document. Raises HarnessError for an invalid value."""
     data = copy.deepcopy(document.data)

@@ -42,6 +42,8 @@ class Evidence:
     """Measurements, results from elsewhere included."""
     why_not: str = ""
     """Why there is no table."""
+    table_sha256: str = ""
+    """Hash of the file of the table; empty: not known."""
 
 
 def evidence_of(spec: Spec, table: pd.DataFrame, epsilons_left_out: LeftOut | None = None) -> Measurements:

@@ -8,18 +8,21 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from harness.claims.verdict import Verdict
+from harness.claims.words import Word
 from harness.metrics.metric import source_of
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
-from harness.spec.readings import Reading, SentenceReading
+from harness.spec.readings import AnyReading, Reading, SentenceReading, ToleranceReading
 from harness.verdicts.check import judge_spec
 from harness.verdicts.evidence import Evidence
+from harness.verdicts.measured import judge_with_half_tolerance
 from harness.verdicts.partial import seconds_a_model
 from harness.verdicts.publish import publish, reading_matters
+from harness.verdicts.severity import Known, controls_of
 
-ReadReading = Callable[[Collection[str], Collection[str]], tuple[Evidence, Collection[str]] | None]
-"""From the claims that a reading concerns, and those of them that are violated as declared: what is read of it, and the
-claims that are judged on that. None where the reading was not run."""
+ReadReading = Callable[[Collection[str]], tuple[Evidence, Collection[str]] | None]
+"""From the claims that a reading concerns: what is read of it, and the claims that are judged on that. None where the
+reading was not run."""
 CLAIMS = "claims"
 """What a reading's table remembers: the claims that it was run for; without it, all."""
 
@@ -34,26 +37,29 @@ class _Judged:
 
 
 def judge_claims(
-    own: Evidence, readings: Sequence[tuple[Reading, ReadReading]], claims: Collection[str] | None = None
+    own: Evidence,
+    readings: Sequence[tuple[Reading, ReadReading]],
+    claims: Collection[str] | None = None,
+    known: Known | None = None,
 ) -> list[Verdict]:
-    """Judge the claims of a spec, all or some, as declared and in its readings, and publish their verdicts.
+    """Judge the claims of a spec, all or some, as declared, in its readings and on controls; publish their verdicts.
 
-    Raises ClaimError for a claim that cannot be judged.
+    `known`: what controls said of claims before, which counts where it follows from the same. Raises ClaimError for a
+    claim that cannot be judged.
     """
     spec = own.scaled.spec
     asked = [claim for claim in spec.claims if claims is None or claim.id in claims]
     as_declared = judge_spec(own.scaled, own.spec_sha256, own.table, own.why_not, only=claims)
-    violated = {c.id for c, verdict in zip(asked, as_declared, strict=True) if verdict.verdict == "violated"}
     parts_of = {claim.id: [] if claim.theory else spec.parts(claim) for claim in asked}
     judged = []
     for reading, read in readings:
         concerned = {name for name, parts in parts_of.items() if reading_matters(reading, parts, own.declared)}
-        there = read(concerned, concerned & violated)
+        there = read(concerned)
         judged.append(_Judged(reading, concerned, None if there is None else _judge_reading(*there)))
-    seconds = _seconds_a_model(own)
+    seconds, controls = _seconds_a_model(own), controls_of(own, set(parts_of), known or {})
     verdicts = []
     for claim, verdict in zip(asked, as_declared, strict=True):
-        others: list[tuple[Reading | SentenceReading, Verdict | None]] = [
+        others: list[tuple[AnyReading, Verdict | None]] = [
             (one.reading, None if one.verdicts is None else one.verdicts.get(claim.id))
             for one in judged
             if claim.id in one.concerned
@@ -62,8 +68,20 @@ def judge_claims(
             as_read = tuple(other if one is claim else one for one in spec.claims)
             variant = replace(own, scaled=replace(own.scaled, spec=spec.with_values(claims=as_read)))
             others += [(SentenceReading(name), v) for v in _judge_reading(variant, {claim.id}).values()]
-        verdicts.append(publish(verdict, claim, own.scaled, others, seconds))
+        others += _with_half_tolerance(claim, verdict, own)
+        verdicts.append(publish(verdict, claim, own.scaled, others, seconds, controls.get(claim.id)))
     return verdicts
+
+
+def _with_half_tolerance(claim: Claim, verdict: Verdict, own: Evidence) -> list[tuple[AnyReading, Verdict | None]]:
+    """A claim that is reproduced as declared, with half of its tolerances; nothing for others, or without any."""
+    if verdict.verdict != "reproduced" or claim.theory or own.table is None:
+        return []
+    found = judge_with_half_tolerance(claim, own.scaled, own.table)
+    if found is None:
+        return []
+    outcome, reason = found
+    return [(ToleranceReading(), verdict.model_copy(update={"verdict": Word(outcome), "reason": reason}))]
 
 
 def _judge_reading(evidence: Evidence, claims: Collection[str] | None = None) -> dict[str, Verdict]:

@@ -20,6 +20,8 @@ from harness.claims.operands import OWNER_SET
 from harness.claims.results import Part, PartResult, PointResult
 from harness.claims.samples import NothingToTest, Repeats
 from harness.claims.testing import Look
+from harness.claims.verdict import Outcome
+from harness.claims.whole import reason_text, shown_part
 from harness.coordinates import Attacked, place
 from harness.errors import HarnessError
 from harness.spec.claim import Claim
@@ -46,12 +48,12 @@ def judge_of(claim: Claim, spec: Spec, alpha: float) -> JudgeClaim:
     """
     parts = spec.parts(claim)
     compared: dict[int, Compared | PartResult] = {}
-    known: dict[tuple[int, Design, int, bool], PartResult] = {}
+    known: dict[tuple[int, Design, int, bool, bool], PartResult] = {}
 
     def judge_one(index: int, look: Look) -> PartResult:
         if index not in compared:
             compared[index] = _compared_or_left_out(parts[index], spec, look.samples.table)
-        key = index, look.method, look.repeats, look.doubled
+        key = index, look.method, look.repeats, look.doubled, look.halved
         if key not in known:
             which = Part(index, len(parts), alpha / 2, look.method.fewest)
             known[key] = _judge(parts[index], compared[index], which, look)
@@ -105,7 +107,7 @@ def _judge_with_doubled_tolerance(part: MeasuredClaimKind, compared: Compared, w
     where more repeats may decide.
     """
     result = judge_part(compared, look, which)
-    wider = part.doubled_tolerance() if result.outcome == "violated" else None
+    wider = part.doubled_tolerance() if result.outcome == "violated" and not look.halved else None
     if wider is None:
         return result
     again = judge_part(compared, look.with_doubled_tolerance(), which)
@@ -123,6 +125,20 @@ def _judge_with_doubled_tolerance(part: MeasuredClaimKind, compared: Compared, w
         oppose_at=again.oppose_at,
         p_value=None,
     )
+
+
+def judge_with_half_tolerance(claim: Claim, scaled: Scaled, table: pd.DataFrame) -> tuple[Outcome, str] | None:
+    """How a claim comes out on all repeats with half of each tolerance, and why; None where it has no tolerance.
+
+    Raises HarnessError for a claim that cannot be judged.
+    """
+    spec = scaled.spec
+    if all(part.doubled_tolerance() is None for part in spec.parts(claim)):
+        return None
+    look = look_at(scaled, table).with_half_tolerance()
+    findings = [*judge_of(claim, spec, spec.level)(look)]
+    outcome, shown = shown_part(findings)
+    return outcome, reason_text(findings, outcome, shown)
 
 
 def _choices(part: MeasuredClaimKind, look: Look) -> list[str]:

@@ -4,11 +4,14 @@ The rules, which stand in docs/verdicts.md:
 
 1. A claim on measurements that would be violated, with a doubled tolerance too (`harness.verdicts.measured`), is so
    only if every reading of what the paper leaves open says so. Else it is inconclusive, and names what it hangs on. On
-   the paper's data a reading that was not run counts as one that might say otherwise.
+   the paper's data a reading that was not run counts as one that might say otherwise. A claim that is reproduced as
+   declared is inconclusive where a reading that was run contradicts it; half of each tolerance is one.
 2. A printed count that does not come out refutes nothing where the paper leaves its preprocessing open.
 3. Results from elsewhere are judged as they are: a paper's claim on the results that its authors published, or on
    others' as on other data. What stays open says that no repeats can be added.
-4. On other data and on a stand-in a relation agrees or differs. A printed number is set beside the measured one there.
+4. A claim that would be reproduced, and that a control supports on which it ought to fail, could not have failed: it is
+   inconclusive, and says by what else it is met (docs/severity.md).
+5. On other data and on a stand-in a relation agrees or differs. A printed number is set beside the measured one there.
 """
 
 from __future__ import annotations
@@ -17,15 +20,16 @@ import math
 from collections.abc import Sequence
 
 from harness.claims.expectation import MeasuredClaimKind
-from harness.claims.verdict import Data, Outcome, ReadingVerdict, RestsOn, Verdict
+from harness.claims.verdict import Controls, Data, Outcome, ReadingVerdict, RestsOn, Verdict
 from harness.claims.words import Certainty, Word
+from harness.controls.severity import TEXTS, is_severe
 from harness.data.dataset import TableDataset
 from harness.experiment.results import ResultsFile
 from harness.inference.estimates import FEWEST
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
-from harness.spec.readings import Reading, SentenceReading
+from harness.spec.readings import AnyReading, Reading
 from harness.verdicts.partial import parts_text, time_text
 
 DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsewhere")
@@ -91,8 +95,9 @@ def publish(
     verdict: Verdict,
     claim: Claim,
     scaled: Scaled,
-    readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
+    readings: Sequence[tuple[AnyReading, Verdict | None]],
     seconds: float | None = None,
+    controls: Controls | None = None,
 ) -> Verdict:
     """The verdict that is published, from what the test finds.
 
@@ -100,6 +105,7 @@ def publish(
         verdict: what the test finds.
         readings: the readings that matter to the claim, with what the test finds in each; None: it was not run.
         seconds: core-seconds that a model of the spec takes with all attacks on it; None: not known.
+        controls: what controls say of a claim on measurements.
     """
     data, smaller = data_of(claim, scaled)
     parts = [] if claim.theory else scaled.spec.parts(claim)
@@ -116,8 +122,21 @@ def publish(
         for reading, other in readings
         if other is not None and other.verdict != "not run"
     )
-    rests_on = verdict.rests_on.model_copy(update={"data": data, "smaller": smaller, "readings": told_in_readings})
-    update: dict[str, object] = {"certainty": certainty(verdict), "rests_on": rests_on}
+    not_run = tuple(reading.text for reading, other in readings if not _was_run(other))
+    rests_on = verdict.rests_on.model_copy(
+        update={"data": data, "smaller": smaller, "readings": told_in_readings, "readings_not_run": not_run}
+    )
+    update: dict[str, object] = {"certainty": certainty(verdict), "rests_on": rests_on, "controls": controls}
+    told_otherwise = [f"the reading {r.text} ({v.verdict})" for r, v in readings if v is not None and _contradicts(v)]
+    if outcome == "reproduced" and told_otherwise:
+        reason = f"reproduced as declared ({verdict.reason}), but it hangs on {'; '.join(told_otherwise)}"
+        update |= {**_undecided(verdict, rests_on), "hangs_on": tuple(told_otherwise), "reason": reason}
+        outcome = "inconclusive"
+    if outcome == "reproduced" and controls is not None and not is_severe(controls.outcomes):
+        else_met = met_by(controls)
+        reason = f"it could not have failed: met by {else_met} ({verdict.reason})"
+        update |= {**_undecided(verdict, rests_on), "met_by": else_met, "reason": reason}
+        outcome = "inconclusive"
     if outcome == "violated" and not claim.theory:
         uncounted = claim.origin == "paper" and is_about_counts(parts)
         hangs = (
@@ -143,6 +162,12 @@ def publish(
     return verdict.model_copy(update=update)
 
 
+def met_by(controls: Controls) -> str:
+    """By what else a claim is met that could not have failed, in words."""
+    first = controls.outcomes[0]
+    return f"{TEXTS[first.control]} in {first.supported / first.draws:.0%} of draws"
+
+
 def _undecided(verdict: Verdict, rests_on: RestsOn) -> dict[str, object]:
     """Fields of a claim that is not decided after all: nothing is said of how sure it would be."""
     nothing = {"p_value": None, "e_value": None, "p_catalogue": None, "stands": None}
@@ -155,7 +180,7 @@ def _undecided(verdict: Verdict, rests_on: RestsOn) -> dict[str, object]:
 
 def _what_readings_take(
     verdict: Verdict,
-    read: Sequence[tuple[Reading | SentenceReading, Verdict | None]],
+    read: Sequence[tuple[AnyReading, Verdict | None]],
     spec: Spec,
     seconds: float | None,
 ) -> str:
@@ -176,6 +201,10 @@ def _what_readings_take(
         cost = f", at least {models:,} models, {time_text(models * seconds)} on one core"
     which = "this reading" if len(reasons) == 1 else f"these {len(reasons)} readings"
     return "; ".join([*open_, f"{which}{cost} (harness alternatives --where-violated {spec.id})"])
+
+
+def _contradicts(other: Verdict) -> bool:
+    return other.verdict == "violated"
 
 
 def _was_run(other: Verdict | None) -> bool:
@@ -210,7 +239,7 @@ def certainty(verdict: Verdict) -> Certainty | None:
     return known.get(verdict.rests_on.basis, Certainty.BY_ITSELF)
 
 
-def _flipping_readings(readings: Sequence[tuple[Reading | SentenceReading, Verdict | None]], data: Data) -> list[str]:
+def _flipping_readings(readings: Sequence[tuple[AnyReading, Verdict | None]], data: Data) -> list[str]:
     """Texts on the readings that turn a violated verdict, or might since they were not run."""
     flipping = [
         f"the reading {reading.text} ({other.verdict})"

@@ -66,7 +66,7 @@ def table(strength: Any, **more: Any) -> Callable[[int], pd.DataFrame]:
 
 
 ATTACKS = table(two, attacks=("x", "y"))
-NOTHING = table(nothing, ps=SHARES, epsilons=(1.0, 3.0), records=1000)
+NOTHING = table(nothing, ps=SHARES, epsilons=(1.0, 3.0), records=1000, repeats=60)
 RISING = table(rising, epsilons=EPSILONS)
 HUMP = table(hump, ps=SHARES, epsilons=(1.0, 3.0), records=1000)
 LEARNING = table(rising, epsilons=EPSILONS, accuracy=learnt)

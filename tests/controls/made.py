@@ -14,7 +14,7 @@ import pandas as pd
 from harness.claims.contrasts import Comparisons
 from harness.claims.design import Sequential
 from harness.claims.results import Part
-from harness.controls.severity import DRAWS, Severity, severity_of_part
+from harness.controls.severity import DRAWS, Outcomes, severity_of_part
 from harness.controls.worlds import ControlFacts
 from harness.metrics.answers import Answers
 from harness.metrics.metric import measure_answers
@@ -42,7 +42,7 @@ def attack_table(
     attacks: Sequence[str] = ("x",),
     ps: Sequence[float] = (0.5,),
     epsilons: Sequence[float] = (1.0,),
-    repeats: int = 8,
+    repeats: int = 24,
     records: int = 400,
     seed: int = 0,
     levels: int = 0,
@@ -69,7 +69,7 @@ def attack_table(
 
 def severities(
     expectation: Any, frame: pd.DataFrame, facts: ControlFacts | None = None, draws: int = DRAWS
-) -> list[Severity]:
+) -> list[Outcomes]:
     """What controls say of each part of an expectation, on a table of a sequential design."""
     evidence = evidence_of(frame, Sequential(), AXES)
     parts = list(parts_of(expectation, evidence))
