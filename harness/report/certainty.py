@@ -5,7 +5,33 @@ from __future__ import annotations
 import math
 
 from harness.claims.verdict import Point, Verdict, basis_text
+from harness.controls.severity import TEXTS
 from harness.report.vocabulary import figure
+
+
+def readings_phrase(verdict: Verdict) -> str:
+    """Whether a verdict that holds does so in every other reading: `in every reading`, or `as declared`, with how many
+    readings leave it open or were not run. Empty for others, and where there are no other readings."""
+    rests_on = verdict.rests_on
+    if not verdict.verdict.holds or not (rests_on.readings or rests_on.readings_not_run):
+        return ""
+    open_ = sum(reading.verdict != verdict.verdict for reading in rests_on.readings)
+    told = [(open_, "open"), (len(rests_on.readings_not_run), "not run")]
+    rest = ", ".join(f"{n} reading{'' if n == 1 else 's'} {what}" for n, what in told if n)
+    return f"as declared; {rest}" if rest else "in every reading"
+
+
+def severity_sentence(verdict: Verdict) -> str:
+    """How severe a test a claim on measurements was put to; empty for others."""
+    controls = verdict.controls
+    if controls is None:
+        return ""
+    if controls.severity is None:
+        if verdict.numbers.test == "exact count":
+            return "It could have failed: any other count would have failed it."
+        return "No control is known on which it ought to fail."
+    met = "; ".join(f"{TEXTS[one.control]}: {one.supported} of {one.draws} draws" for one in controls.outcomes)
+    return f"Severity {controls.severity:.2f}. It ought to fail on controls, and is met by {met}."
 
 
 def _readings_sentence(verdict: Verdict) -> str:
@@ -16,7 +42,9 @@ def _readings_sentence(verdict: Verdict) -> str:
     told = [(same, "say", "the same"), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
     counts = [f"{n} {verb}{'s' if n == 1 else ''} {what}" for n, verb, what in told if n]
     were = "reading was" if len(words) == 1 else "readings were"
-    return f"Of what the paper leaves open {len(words)} other {were} run: {', '.join(counts)}."
+    missing = len(verdict.rests_on.readings_not_run)
+    others = f" {missing} more {'was' if missing == 1 else 'were'} not run." if missing else ""
+    return f"Of what the paper leaves open {len(words)} other {were} run: {', '.join(counts)}.{others}"
 
 
 def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
@@ -52,6 +80,8 @@ def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
         sentences.append(f"Runs were added until it was decided, after {verdict.numbers.stopped}.")
     if verdict.rests_on.readings:
         sentences.append(_readings_sentence(verdict))
+    if text := severity_sentence(verdict):
+        sentences.append(text)
     if verdict.tally:
         sentences.append(f"{verdict.tally[:1].upper()}{verdict.tally[1:]}.")
     return sentences

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.claims.verdict import Verdict
+from harness.report.certainty import readings_phrase
 from harness.report.headings import headings
 from harness.report.prose import deciding_point, sentence
 from harness.report.vocabulary import DATA, ORIGINS
@@ -43,6 +44,10 @@ class ClaimRecord:
     """What it is compared with there, margin included."""
     effect: float | None
     """How far it is on the side that is claimed."""
+    severity: float | None
+    """The share of draws of its control in which it is not supported; None: no control is known, or it needs none."""
+    readings: str
+    """Whether it holds in every other reading; empty where nothing is decided, or left open."""
     low: float | None
     """Lower end of the 95% interval of the effect."""
     high: float | None
@@ -81,6 +86,8 @@ def claim_record(verdict: Verdict, spec: Spec, heading: str) -> ClaimRecord:
         estimate=estimate,
         line=line,
         effect=verdict.numbers.effect,
+        severity=None if verdict.controls is None else verdict.controls.severity,
+        readings=readings_phrase(verdict),
         low=low,
         high=high,
         runs=verdict.numbers.repeats,

@@ -17,9 +17,9 @@ from harness.verdicts.counts import GROUPS, count
 COLUMNS = (
     *("id", "paper", "where", "heading", "statement", "inequality", "kind", "origin", "data", "verdict", "certainty"),
     *("estimate", "line", "effect", "low", "high", "runs", "basis", "stands", "found", "would_decide", "hangs_on"),
-    *("reason", "spec_sha256", "data_sha256"),
+    *("reason", "severity", "readings", "spec_sha256", "data_sha256"),
 )
-NUMBERS = {**dict.fromkeys(("estimate", "line", "effect", "low", "high"), "float64"), "runs": "Int64"}
+NUMBERS = {**dict.fromkeys(("estimate", "line", "effect", "low", "high", "severity"), "float64"), "runs": "Int64"}
 """Columns that are empty where there is no number, and their types."""
 
 
@@ -65,6 +65,8 @@ def claims_table(verdicts: Sequence[Verdict], records: Mapping[str, ClaimRecord]
                 record.certainty,
                 *numbers,
                 *more,
+                record.severity,
+                record.readings,
                 v.provenance.spec_sha256,
                 v.provenance.data_sha256,
             ]

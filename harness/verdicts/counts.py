@@ -39,6 +39,8 @@ class Count:
     group: Group
     by_word: dict[Word, int]
     """Of words that are said of any, in the order of `Word`."""
+    not_severe: int = 0
+    """How many of the inconclusive ones could not have failed."""
 
     @property
     def total(self) -> int:
@@ -47,8 +49,9 @@ class Count:
 
     @property
     def text(self) -> str:
-        """`12 reproduced, 3 violated`."""
-        return ", ".join(f"{n} {word.counted}" for word, n in self.by_word.items())
+        """`12 reproduced, 3 violated, 4 inconclusive (1 could not have failed)`."""
+        apart = {Word.INCONCLUSIVE: f" ({self.not_severe} could not have failed)"} if self.not_severe else {}
+        return ", ".join(f"{n} {word.counted}{apart.get(word, '')}" for word, n in self.by_word.items())
 
 
 SIMULATED = "simulated"
@@ -94,8 +97,9 @@ def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:
     """The counts of all groups that have claims, the papers' claims on their data first."""
     counts = []
     for group in GROUPS:
-        words = [v.verdict for v in verdicts if group_of(v) == group]
+        of_group = [v for v in verdicts if group_of(v) == group]
+        words = [v.verdict for v in of_group]
         by_word = {word: n for word in Word if (n := words.count(word))}
         if by_word:
-            counts.append(Count(group, by_word))
+            counts.append(Count(group, by_word, sum(bool(v.met_by) for v in of_group)))
     return tuple(counts)
