@@ -30,9 +30,10 @@ from harness.claims.contrasts import (
     NotRun,
     RepeatNumber,
     SomeOwnerSet,
+    TogetherOnOneSet,
     WholeClaims,
 )
-from harness.claims.operands import OWNER_SET
+from harness.claims.owner_sets import clearest_owner_set, together_on_one_set
 from harness.claims.reasons import Counted, Found
 from harness.claims.results import Part, PartResult, PointResult, not_run, unknown_part
 from harness.claims.samples import NothingToTest
@@ -45,8 +46,6 @@ from harness.inference.t_test import detectable_effect, repeats_needed
 
 FAR = 10_000
 """Repeats past which a projection is not worth telling."""
-FEWEST_ESTIMATED = 2
-"""Repeats without which a mean has no error."""
 COUNTS_SHOWN = 6
 
 
@@ -106,6 +105,8 @@ def result_at(node: Node, look: Look, part: Part) -> PointResult:
             return combine_both([result_at(one, look, part) for one in node.of])
         case SomeOwnerSet():
             return clearest_owner_set(node, look, part)
+        case TogetherOnOneSet():
+            return together_on_one_set(node, look, part, partial(result_at, look=look, part=part))
         case _:
             raise TypeError(f"{type(node).__name__} stands for a whole part of a claim, and is no alternative in one")
 
@@ -167,30 +168,6 @@ def combine_by_repeat(point_results: Sequence[PointResult], how: np.ufunc) -> Ar
     n = min(map(len, known))
     held: Array = how.reduce([holds[:n] for holds in known])
     return held
-
-
-def clearest_owner_set(node: SomeOwnerSet, look: Look, part: Part) -> PointResult:
-    """The result for the owner set that shows it most clearly, among those that the left arm's split draws.
-
-    The j-th owner set is tested at 1 / (j (j + 1)) of the level; these add up to the level however many are drawn.
-    Nothing opposes such a claim: some owner sets may not have been drawn.
-    """
-    left, samples = node.whole.left, look.samples
-    repeats_among = len(samples.of_curve(left, node.whole.where).first(look.first).values)
-    point_results = []
-    for number, size in enumerate(samples.table.owner_sets(left.arm, look.first), 1):
-        of_one = samples.of_curve(left, node.whole.where, size)
-        if len(of_one.first(look.first).values) >= FEWEST_ESTIMATED:
-            one = compare_contrast(node.by_size[size], look)
-            at = {**one.where, OWNER_SET: size}
-            point_results.append((replace(one, where=at, repeats_among=repeats_among), number))
-    if not point_results:
-        point_results = [(compare_contrast(node.whole, look), 1)]
-    weighted = []
-    for one, number in point_results:
-        support = min(1.0, one.support * number * (number + 1)) if one.looked_at >= part.fewest else 1.0
-        weighted.append(replace(one, support_at=partial(float, support), oppose_at=partial(float, 1.0)))
-    return min(weighted, key=lambda one: (one.support, -one.effect.mean))
 
 
 def count_as_one(results: Sequence[PartResult]) -> PointResult:

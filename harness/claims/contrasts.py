@@ -123,13 +123,22 @@ class SomeOwnerSet:
 
 
 @dataclass(frozen=True, eq=False)
+class TogetherOnOneSet:
+    """All of several hold on one of the owner sets that an arm's split draws."""
+
+    arm: str
+    by_size: Mapping[float, tuple[Node, ...]]
+    """In the order in which they are drawn."""
+
+
+@dataclass(frozen=True, eq=False)
 class WholeClaims:
     """Several claims, each with all its points, all of which must hold: counted as one."""
 
     of: tuple[Comparisons, ...]
 
 
-Node = Contrast | BetweenEnds | RepeatNumber | Either | Both | SomeOwnerSet | WholeClaims
+Node = Contrast | BetweenEnds | RepeatNumber | Either | Both | SomeOwnerSet | TogetherOnOneSet | WholeClaims
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +198,10 @@ def leaves_of(node: Node) -> Iterator[Contrast | BetweenEnds | RepeatNumber]:
                 yield from leaves_of(one)
         case SomeOwnerSet():
             yield from (*node.by_size.values(), node.whole)
+        case TogetherOnOneSet():
+            for nodes in node.by_size.values():
+                for one in nodes:
+                    yield from leaves_of(one)
         case WholeClaims():
             for claim in node.of:
                 for one in claim.of:

@@ -73,6 +73,10 @@ class Measurements:
         seen = (sizes[repeat] for repeat in sorted(sizes) if first is None or repeat < first)
         return list(dict.fromkeys(seen))
 
+    def all_owner_sets_drawn(self, arm: str, first: int | None = None) -> bool:
+        """Whether an arm's split drew, in its first repeats (None: in all), each owner set that it can draw."""
+        return len(self.owner_sets(arm, first)) == self.index.outcomes.get(arm)
+
     def arm(self, name: str) -> ArmFacts:
         """The facts that are known of an arm."""
         return self._arms[name]

@@ -58,6 +58,8 @@ class TableIndex:
         """How many, in all."""
         self.drawn = frozenset(self._drawn)
         """Arms whose split draws one of a few outcomes."""
+        self.outcomes = {arm: outcomes for arm, (_, outcomes) in self._drawn.items()}
+        """By arm whose split draws one of a few outcomes: how many there are."""
         self.attacks = frozenset(table["attack"].unique()) - {""}
         """Those of which there are measurements."""
         self._rows = _RowsByCurve.of(table, self._axes)

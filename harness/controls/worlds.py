@@ -62,6 +62,7 @@ class World(TableIndex):
         self.base, self.facts, self.draw = base, facts, draw
         self.repeats, self.drawn, self.attacks = base.repeats, base.drawn, base.attacks
         self.owner_sets, self.records, self.cells = base.owner_sets, base.records, base.cells
+        self.outcomes = base.outcomes
         self._curves: dict[MetricKey, Curve | None] = {}
         self._resampled: dict[MetricKey, Curve | None] = {}
 

@@ -84,6 +84,7 @@ EXAMPLES_ALONG_BATCHES: dict[str, dict[str, Any]] = {
 NOT_PLAIN: dict[str, dict[str, Any]] = {
     "chosen": {**ABOVE, "left": {**LEAKS, "chosen": {"metric": "accuracy_test", "at_least": 0.1}}},
     "owner set": {**ABOVE, "at": [1], "for": {"owner_set": "some"}},
+    "one owner set": {"kind": "one-owner-set", "of": [{**ABOVE, "at": [1]}, {**ABOVE, "at": [2], "relation": "<"}]},
 }
 OF_RUNS: dict[str, dict[str, Any]] = {
     "of runs": {**ABOVE, "left": {**LEAKS, "metric": "exposed_in_every_run_at_1pct_fpr"}, "right": {"value": 0.2}}

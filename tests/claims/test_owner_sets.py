@@ -158,3 +158,79 @@ def test_of_owner_sets_that_show_nothing_the_largest_effect_is_shown_with_a_p_va
         (point,) = result.points
         assert point.at == {"owner_set": SIZES[1]}
         assert (point.p_support, point.p_oppose, result.support) == (1.0, 1.0, 1.0)
+
+
+OUTCOMES = 3
+
+
+def together(low: float, high: float) -> dict[str, Any]:
+    """On one owner set the advantage is above one number at epsilon 2, and below another at epsilon 1."""
+    left = {"metric": "advantage", "arm": "a", "attack": "x"}
+    return {
+        "kind": "one-owner-set",
+        "of": [
+            {"kind": "compare", "left": left, "relation": ">", "right": {"value": high}, "at": [2]},
+            {"kind": "compare", "left": left, "relation": "<", "right": {"value": low}, "at": [1]},
+        ],
+    }
+
+
+def two_places(drawn: list[int], at_one: dict[int, float], at_two: dict[int, float]) -> pd.DataFrame:
+    """The tables of both places, with the outcome that the split draws of three."""
+    first, second = table_of(drawn, at_one), table_of(drawn, at_two)
+    second = second[(second["attack"] == "x") & (second["arm"] == "a")].assign(epsilon=2.0)
+    known = [
+        ("a", "", name, np.nan, repeat, value)
+        for repeat, which in enumerate(drawn)
+        for name, value in (("count_outcome", which), ("count_outcomes", OUTCOMES))
+    ]
+    columns = ["arm", "attack", "metric", "epsilon", "repeat", "value"]
+    return pd.concat([first, second, pd.DataFrame(known, columns=columns).assign(stderr=0.0)], ignore_index=True)
+
+
+EACH_OFTEN = [0, 1, 2] * 8
+
+
+def test_sentences_hold_together_on_one_owner_set() -> None:
+    frame = two_places(EACH_OFTEN, {0: 0.02, 1: 0.4, 2: 0.0}, {0: 0.8, 1: 0.9, 2: 0.0})
+    result = judge(together(0.1, 0.5), frame)
+    assert result.outcome == "reproduced"
+    assert result.points[0].at == {"owner_set": SIZES[0]}
+
+
+def test_each_may_hold_on_some_owner_set_and_both_on_none() -> None:
+    """What fails on every owner set that the split can draw is contradicted; while one was not drawn, it is open."""
+    strong_or_dead = {0: 0.3, 1: 0.4, 2: 0.0}, {0: 0.8, 1: 0.9, 2: 0.0}
+    frame = two_places(EACH_OFTEN, *strong_or_dead)
+    for one in together(0.1, 0.5)["of"]:
+        assert judge({**one, "for": {"owner_set": "some"}}, frame).outcome == "reproduced"
+    assert judge(together(0.1, 0.5), frame).outcome == "violated"
+    assert judge(together(0.1, 0.5), two_places([0, 1] * 12, *strong_or_dead)).outcome == "inconclusive"
+
+
+def test_a_set_with_too_few_repeats_says_nothing() -> None:
+    frame = two_places([0, 1] * 12 + [2], {0: 0.3, 1: 0.4, 2: 0.0}, {0: 0.8, 1: 0.9, 2: 0.0})
+    evidence = evidence_of(frame, Sequential())
+    (part,) = parts_of(together(0.1, 0.5), evidence)
+    assert judge_one(part, evidence, Part(0, 1, 0.025, 6)).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize("truth", [0, 1])
+def test_on_the_line_it_is_rarely_decided(truth: int) -> None:
+    """On each set both sides lie on their lines: decided wrongly in at most the level, over 200 tables."""
+    wrong = 0
+    for seed in range(200):
+        rng = np.random.default_rng([seed, truth])
+        frame = two_places(EACH_OFTEN, dict.fromkeys(range(3), 0.1), dict.fromkeys(range(3), 0.5))
+        x = frame["metric"] == "advantage"
+        frame.loc[x, "value"] += rng.normal(0, 0.05, int(x.sum()))
+        wrong += judge(together(0.1, 0.5), frame).outcome == ("reproduced" if truth else "violated")
+    assert wrong <= 200 * 0.025 + 2 * np.sqrt(200 * 0.025)
+
+
+def test_an_owner_set_is_of_one_arm() -> None:
+    frame = two_places(EACH_OFTEN, HIGH, HIGH)
+    claim_of_two = together(0.1, 0.5)
+    claim_of_two["of"][1]["left"] = {**claim_of_two["of"][1]["left"], "arm": "b"}
+    with pytest.raises(ValueError, match="are of a, b"):
+        PARSE(claim_of_two).check(declared_by(frame))
