@@ -1,4 +1,7 @@
-"""Gradients of logistic regression: their sensitivity (jayaraman2019 Section 2.2), and one step (thudi2022 4.1)."""
+"""Gradients of logistic regression: their sensitivity (jayaraman2019 Section 2.2), and one step (thudi2022 4.1).
+
+Noisy descent on squares shows what a final model keeps of a step (tramer2025 Section 6.2).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 
 import scipy
 
-from harness.formulas.formula import computed, formula
+from harness.formulas.formula import computed, formula, whole_number
 from harness.formulas.numbers import Number, exp
 
 
@@ -50,3 +53,26 @@ def clipped_logistic_step(weight: float, feature: float, label: float) -> float:
     """The change that one step of DP-SGD makes to the weight before noise, at learning rate 1 and clipping norm 1."""
     gradient = logistic_gradient(weight, feature, label)
     return 0.0 - gradient / max(1.0, abs(gradient))
+
+
+@computed(
+    "final-weight-mu",
+    "(1 - rate)^(T - t) / sqrt(sum over s of (1 - rate)^(2 (T - s)))",
+    "noisy gradient descent on (w - x)^2 / 2, from the definition",
+)
+def final_weight_mu(rate: float, steps: float, step: float) -> float:
+    """The signal of one record in the final weight of noisy gradient descent on a convex loss, in units of the noise.
+
+    Each of `steps` steps takes one record x and moves the weight by -`rate` times the gradient w - x plus noise of
+    deviation 1; records differ by at most 1, and the record in question is taken in step `step`, counted from 1. All
+    weights together show it with a signal of 1: the weight before the step and after it differ by its gradient and one
+    draw of noise, and later steps depend on the weight alone. Raises ValueError unless `steps` is a whole number from
+    1 to 10,000, and `step` one from 1 to `steps`.
+
+    >>> final_weight_mu(0.5, 1.0, 1.0)
+    1.0
+    """
+    last = whole_number("steps", steps, 1, 10_000)
+    kept = 1.0 - rate
+    noise = math.sqrt(math.fsum(kept ** (2 * later) for later in range(last)))
+    return float(kept ** (last - whole_number("step", step, 1, last)) / noise)

@@ -169,6 +169,28 @@ def optimal_ppv_at_mass(epsilon: float, delta: float, prior: float, mass: float,
     return _fraction(_contains_group(n, 1), _inclusion(n, prior), _neighbours(n), epsilon, delta, mass)
 
 
+@computed("optimal-accuracy", "max P(the attack is right about x)", DEFINITION)
+@cache
+def optimal_accuracy(epsilon: float, prior: float, points: float) -> float:
+    """The largest accuracy of any attack on any epsilon-DP mechanism, of a pool as in `optimal_ppv`.
+
+    The attack says member on an event S and non-member elsewhere.
+
+    >>> round(optimal_accuracy(1.0, 0.5, 2.0), 4)
+    0.7311
+    """
+    n = whole_number("points", points, 1, 12)
+    weights, inside = _inclusion(n, prior), _contains_group(n, 1)
+    # P(S, x in D) + P(not S, x not in D) is 1 - prior plus the sum of h over data sets with x, less that without.
+    return 1.0 - prior + _solve_linear_program(weights * (2 * inside - 1), _neighbours(n), epsilon, 0.0)
+
+
+@computed("least-accuracy", "min P(the attack is right about x)", DEFINITION)
+def least_accuracy(epsilon: float, prior: float, points: float) -> float:
+    """The smallest accuracy of any attack on any epsilon-DP mechanism: what the opposite of the best one has."""
+    return 1.0 - optimal_accuracy(epsilon, prior, points)
+
+
 @computed("optimal-group", "max P(D meets the group | S)", DEFINITION)
 @cache
 def optimal_group(epsilon: float, prior: float, group: float, points: float = 4.0) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from harness.formulas.formula import computed, formula
-from harness.formulas.numbers import Number, exp, log
+from harness.formulas.numbers import Number, exp, expm1, log
 
 THUDI = "thudi2022"
 """The key of the paper that most of these formulas are from."""
@@ -194,6 +194,18 @@ def sub_sampling_effect(t: Number) -> Number:
 def batch_sampling_effect(t: Number) -> Number:
     """The growth of the bound's term as the batch sampling rate `t` falls (thudi2022 Figure 3)."""
     return exp(-1.0 * t)
+
+
+@formula("sampled-epsilon", "ln(1 + q (exp(eps) - 1))", "amplification by sampling, from the definition")
+def sampled_epsilon(epsilon: Number, rate: Number) -> Number:
+    """The epsilon of an epsilon-DP step whose batch has a record with probability `rate`, and else leaves it out.
+
+    It is the exact one: randomized response reaches it.
+
+    >>> round(float(sampled_epsilon(1.0, 0.1)), 4)
+    0.1586
+    """
+    return log(1.0 + rate * expm1(epsilon))
 
 
 @formula("log-inverse-npv-lower", "ln(1 + exp(eps) p / (1 - p))", f"{THUDI} Corollary 1")

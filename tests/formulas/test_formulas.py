@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from harness.formulas import FORMULAS, games
 from harness.formulas.games import corollary_gap, power_gap
@@ -106,6 +106,49 @@ def test_group_privacy_is_reached() -> None:
 def test_two_coins_counted() -> None:
     assert value("two-coin-ratio", 2) == 3
     assert value("two-coin-ratio", 11) == 30
+
+
+@pytest.mark.parametrize(("classes", "answers"), [(2, 1), (2, 4), (3, 3), (4, 4), (5, 2)])
+def test_several_answers_of_two_coins_are_as_private_as_every_vector_of_them_says(classes: int, answers: int) -> None:
+    """Each vector of answers is drawn out, under each of two labels that the model may have returned."""
+    chance = [[0.75 if shown == label else 0.25 / (classes - 1) for shown in range(classes)] for label in (0, 1)]
+    vectors = list(product(range(classes), repeat=answers))
+    of = [[math.prod(row[shown] for shown in vector) for vector in vectors] for row in chance]
+    largest = max(math.log(one / other) for one, other in zip(*of, strict=True))
+    assert value("two-coin-epsilon", classes, answers) == pytest.approx(largest, rel=1e-9)
+
+
+@pytest.mark.parametrize("answers", [1, 2, 5, 40, 1000])
+def test_the_majority_of_coins_is_a_tail_of_the_binomial(answers: int) -> None:
+    assert value("two-coin-majority", answers) == pytest.approx(float(binom.sf(answers // 2, answers, 0.75)), rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.05, 3), st.floats(0.05, 0.95), st.integers(1, 4))
+def test_no_mechanism_beats_the_most_accurate(seed: int, epsilon: float, prior: float, points: int) -> None:
+    """The accuracy of an event and its complement, of random mechanisms; and the optimum between two neighbours."""
+    h = random_events(np.random.default_rng(seed), points, epsilon)
+    weights = np.array(
+        [prior ** bin(d).count("1") * (1 - prior) ** (points - bin(d).count("1")) for d in range(2**points)]
+    )
+    accuracy = (weights * h)[1::2].sum() + (weights * (1 - h))[::2].sum()
+    most, least = (value(name, epsilon, prior, points) for name in ("optimal-accuracy", "least-accuracy"))
+    assert least - 1e-7 <= accuracy <= most + 1e-7
+    # Of one record with even odds: the best test between two neighbours, whose rates it averages.
+    best = (1 + value("optimal-advantage-lp", epsilon, 0)) / 2
+    assert value("optimal-accuracy", epsilon, 0.5, 1) == pytest.approx(best, abs=1e-7)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.01, 5), st.floats(0, 1))
+def test_a_sampled_step_is_as_private_as_randomized_response_that_takes_a_record_now_and_then(
+    epsilon: float, rate: float
+) -> None:
+    right = math.exp(epsilon) / (1 + math.exp(epsilon))
+    absent = (right, 1 - right)  # of the answers no and yes
+    present = [rate * (1 - p) + (1 - rate) * p for p in absent]
+    ratios = [abs(math.log(a / b)) for a, b in zip(present, absent, strict=True)]
+    assert value("sampled-epsilon", epsilon, rate) == pytest.approx(max(ratios), abs=1e-9)
 
 
 def test_an_exact_interval_covers() -> None:
@@ -232,6 +275,22 @@ def test_a_step_of_logistic_regression_is_the_clipped_derivative() -> None:
         assert value("logistic-gradient", weight, feature, label) == pytest.approx(derivative, abs=1e-6)
         step = -math.copysign(min(1.0, abs(derivative)), derivative)
         assert value("clipped-logistic-step", weight, feature, label) == pytest.approx(step, abs=1e-6)
+
+
+@pytest.mark.parametrize(("rate", "steps", "step"), [(0.1, 1, 1), (0.1, 20, 5), (0.5, 7, 7), (1.0, 3, 2)])
+def test_what_a_final_weight_shows_of_a_step_is_what_the_descent_hands_on(rate: float, steps: int, step: int) -> None:
+    """The recursion is run on impulses: on the record of one step, and on the noise of each."""
+
+    def final(records: np.ndarray, noise: np.ndarray) -> float:
+        weight = 0.0
+        for record, draw in zip(records, noise, strict=True):
+            weight -= rate * (weight - record + draw)
+        return weight
+
+    nothing, unit = np.zeros(steps), np.eye(steps)
+    deviation = math.sqrt(sum(final(nothing, draw) ** 2 for draw in unit))
+    signal = final(unit[step - 1], nothing) / deviation
+    assert value("final-weight-mu", rate, steps, step) == pytest.approx(signal, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize(("threshold", "mu"), [(0.0, 0.5), (2.0, 0.25), (6.0, 0.25)])

@@ -175,18 +175,24 @@ VERDICTS = {
     "nominal-overstates + rdp-on-shuffled-batches + erm-sensitivity + eps10-example + leak-meaning - "
     "leak-meaning-corrected +",
     "rahimian2021/theory": "rr-epsilon + rr-accuracy + gap-attack + all-others-need-posteriors - gap-is-largest-on-location "
-    "+ columns-of-lrn-differ + best-where-features-are-fewest +",
-    "thudi2022/theory": "lemma1 + thm1 + trivial-above-lower-bound + thm1-tight + thm2-tight + cor1 + thm2 + "
-    "thm2-conditional - unbounded-ppv + one-step + gradient-has-the-other-sign + "
+    "+ columns-of-lrn-differ + best-where-features-are-fewest + cifar100-images-of-a-class - "
+    "cifar100-images-of-a-class-corrected + small-p-as-printed - queries-wear-noise-down + more-than-half + classes-by-table-2 + "
+    "gaps-of-table-7 + own-scales-differ + classes-of-ch-mnist + transfer-fails-on-texas +",
+    "thudi2022/theory": "lemma1 + thm1 + trivial-above-lower-bound + thm1-tight + thm2-tight-as-printed - thm2-tight + cor1 + "
+    "thm2-as-printed - thm2 + unbounded-ppv + one-step + gradient-as-printed - gradient-has-the-other-sign + "
     "accuracy-bounded + noise-value + noise-value-sufficient + less-noise-would-do + "
-    "humphries-accuracy + humphries-as-listed - beats-erlingsson + beats-sablayrolles + "
-    "generalizes-mahloujifar + sixty-nine + fig3-asymptotics + fig3-crossing + user-sub-sampling + "
+    "published-accountant-asks-for-more + humphries-accuracy + humphries-as-listed - humphries-as-listed-corrected + accuracy-at-half + "
+    "past-bounds-as-accuracies + past-bounds-improve + beats-erlingsson + beats-sablayrolles + "
+    "generalizes-mahloujifar + sixty-nine + fig3-asymptotics + fig3-crossing + greater-effect + "
+    "batch-sampling-amplifies-less + user-sub-sampling + unlearning-with-large-epsilon + "
     "unlearning-capacity + unlearning-capacity-as-printed - deletions-multiply - fig10-trend + fig10-low + fig10-large + "
-    "group + group-reached + reconstruction + no-certain-reconstruction + generalization-gap + fig13-half + fig13-moves + "
-    "advantage-is-no-bound + rises-with-epsilon + rises-with-p + fig13-closed-form + number-of-pairs + failure-count + "
-    "pointwise-route -",
-    "tramer2025/theory": "useful-leaves-advantage + kov + cor1 + any-excess-shows-a-bug + equality-is-no-bug + rule-accuses-gaussian + "
-    "cor1-ninety + cor1-five + cor1-ninety-nine + cor1-maximum + most-powerful + tail-bound + enough-noise + noisy-mean + noisy-mean-attack + "
+    "group + group-reached + reconstruction + reconstruction-as-printed - reconstruction-corrected + no-certain-reconstruction + "
+    "generalization-gap + bound-has-the-hump + hump-of-the-bound-is-at-low-p + fig13-half + fig13-moves + "
+    "advantage-is-no-bound + rises-with-epsilon + rises-with-p + fig13-closed-form + number-of-pairs-as-printed - "
+    "number-of-pairs + failure-count + no-pairs-in-failure + pointwise-route -",
+    "tramer2025/theory": "useful-leaves-advantage + kov + cor1 + rule-as-printed - any-excess-shows-a-bug + equality-is-no-bug + rule-accuses-gaussian + "
+    "cor1-ninety + cor1-five + best-at-one-rate + cor1-ninety-nine + cor1-maximum + most-powerful + tail-bound + enough-noise + noisy-mean + final-model-can-be-more-private + "
+    "noisy-mean-attack + "
     "worst-case-tight +",
 }
 
