@@ -77,6 +77,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "2026-11-26-statistics",
         "2026-11-26-papers",
         "2026-11-28-substitutes",
+        "review-2026-11-a",
     ),
 }
 """Pages of the documentation by part, in the order in which somebody new reads them; others follow in the last."""
