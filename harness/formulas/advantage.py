@@ -101,3 +101,22 @@ def failure_probability(delta: Number, pairs: Number) -> Number:
 def group_privacy_delta(epsilon: Number, delta: Number, n: Number) -> Number:
     """The delta at `epsilon` between data sets that differ in `n` records, under (eps/n, delta/n)-DP for one record."""
     return delta / n * expm1(epsilon) / expm1(epsilon / n)
+
+
+@formula(
+    "dependent-advantage",
+    "1 / (1 + (m - 1) exp(-n eps / 2)) - 1/m",
+    "exponential mechanism on n equal records: a construction for humphries2020 Section 5.2",
+)
+def dependent_advantage(epsilon: Number, n: Number, components: Number) -> Number:
+    """The advantage of an attack on an epsilon-DP algorithm in humphries2020's Exp_nonIID, where all records are alike.
+
+    All `n` training records are one value, drawn from `components` values alike often. The algorithm is the exponential
+    mechanism: it names a value with a probability proportional to exp(epsilon times its count / 2), which is
+    epsilon-DP for one replaced record. The attack calls a record a member if it is the value named: the TPR is
+    1 / (1 + (components - 1) exp(-n epsilon / 2)), and the FPR is 1 / components.
+
+    >>> round(dependent_advantage(0.1, 200.0, 20.0), 4)
+    0.9491
+    """
+    return 1.0 / (1.0 + (components - 1.0) * exp(-1.0 * n * epsilon / 2.0)) - 1.0 / components

@@ -83,6 +83,48 @@ def randomized_response_renyi(epsilon: Number, alpha: Number) -> Number:
 
 
 @computed(
+    "randomized-response-log-moment",
+    "ln E[exp((a - 1) loss)] / (a - 1), the loss eps or -eps",
+    "cumulant generating function of the loss of randomized response, summed up",
+)
+def randomized_response_log_moment(epsilon: float, alpha: float) -> float:
+    """The logarithm of the mean of exp((alpha - 1) loss), over alpha - 1, of randomized response; `alpha` is above 1.
+
+    The loss is epsilon with probability exp(epsilon) / (1 + exp(epsilon)), and -epsilon otherwise.
+
+    >>> round(randomized_response_log_moment(3.0, 2.0), 4)
+    2.9539
+    """
+    log_chances = -np.logaddexp(0.0, [-epsilon, epsilon])
+    losses = np.array([epsilon, -epsilon])
+    return float(scipy.special.logsumexp(log_chances + (alpha - 1) * losses)) / (alpha - 1)
+
+
+@computed(
+    "rdp-numerical",
+    "min over a > 1 of k D_a + ln(1/delta) / (a - 1), D_a of randomized response",
+    "the conversion of jayaraman2019 Table 1, at the best order",
+)
+def rdp_numerical(epsilon: float, k: float, log_inverse_delta: float) -> float:
+    """The total epsilon of `k` steps of `epsilon` each by Renyi DP, each step taken at its Renyi divergence.
+
+    The divergence of an epsilon-DP step is at most that of randomized response; the sum over steps is converted to
+    (total, delta)-DP at the order that gives the least total.
+    """
+
+    def total(log_order: float) -> float:
+        order = math.exp(log_order)  # alpha - 1
+        divergence = float(randomized_response_renyi(epsilon, 1.0 + order))
+        return float(k * divergence + log_inverse_delta / order)
+
+    grid = np.linspace(-12.0, 12.0, 481)
+    least = int(np.argmin([total(x) for x in grid]))
+    ends = float(grid[max(least - 1, 0)]), float(grid[min(least + 1, len(grid) - 1)])
+    found = scipy.optimize.minimize_scalar(total, bounds=ends, method="bounded", options={"xatol": 1e-10})
+    return min(float(found.fun), total(float(grid[least])))
+
+
+@computed(
     "composed-delta",
     "sum_l C(k,l) (exp((k-l) eps) - exp(total + l eps))_+ / (1 + exp(eps))^k",
     "Kairouz, Oh and Viswanath 2015, Theorem 3.3 (delta of the worst k-fold composition)",

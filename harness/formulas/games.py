@@ -113,6 +113,32 @@ def component_advantage(components: float) -> float:
     return float(tpr / m - fpr / m / m)
 
 
+FIGURE_5 = ((1, 2, 3, 4, 5), (2, 3, 4, 5, 1), (3, 4, 5, 1, 2), (4, 5, 1, 2, 3), (5, 1, 2, 3, 4))
+"""The labels that humphries2020 Figure 5 prints, by row (the feature that is 1) and subpopulation."""
+
+
+@computed(
+    "figure5-differences",
+    "entries of Figure 5 whose label is another than by equation (18), of 25",
+    "humphries2020 Figure 5 and Eq. (18), counted",
+)
+def figure5_differences(inverse: float = 0.0) -> float:
+    """The number of the 25 entries of humphries2020 Figure 5 whose label is not that of equation (18) at m = 5.
+
+    By the equation a record of label y in subpopulation j has its 1 at feature (y + j - 2 mod m) + 1. With `inverse`
+    the feature is (y - j mod m) + 1.
+
+    >>> figure5_differences(), figure5_differences(1.0)
+    (20.0, 0.0)
+    """
+    m = len(FIGURE_5)
+    labels = {}
+    for y, j in product(range(1, m + 1), repeat=2):
+        feature = (y - j if inverse else y + j - 2) % m + 1
+        labels[feature, j] = y
+    return float(sum(labels[row, j] != FIGURE_5[row - 1][j - 1] for row, j in labels))
+
+
 @computed("kov-gap", "|least delta by the definition - least delta by all adversaries' errors|", "tramer2025 Theorem 1")
 def kov_gap(epsilon: float, seed: float, outcomes: float = 8.0) -> float:
     """The gap between two least deltas of a random mechanism: by (eps, delta)-DP, and by all adversaries' errors.

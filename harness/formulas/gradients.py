@@ -6,9 +6,12 @@ Noisy descent on squares shows what a final model keeps of a step (tramer2025 Se
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
 import scipy
 
+from harness.arrays import Array
 from harness.formulas.formula import computed, formula, whole_number
 from harness.formulas.numbers import Number, exp
 
@@ -36,6 +39,48 @@ def gradient_change(slant: float, length: float) -> float:
     factor = 1 / (1 + math.exp(-length * x))
     first, second = (x * factor, y * factor), (x * factor, -y * factor)
     return math.hypot(first[0] - second[0], first[1] - second[1])
+
+
+def _erm_solution(records: Array, penalty: float) -> Array:
+    """The parameters that minimise the mean logistic loss of `records`, (n, d) features times labels, plus the penalty.
+
+    The penalty is `penalty` / 2 times the squared norm.
+    """
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        margins = records @ theta
+        value = np.logaddexp(0.0, -margins).mean() + penalty / 2 * theta @ theta
+        return float(value), penalty * theta - (records * scipy.special.expit(-margins)[:, None]).mean(axis=0)
+
+    def hessian(theta: Array) -> Any:
+        margins = records @ theta
+        weights = scipy.special.expit(margins) * scipy.special.expit(-margins)
+        return (records.T * weights) @ records / len(records) + penalty * np.eye(len(theta))
+
+    start = np.zeros(records.shape[1])
+    found = scipy.optimize.minimize(
+        objective, start, jac=True, hess=hessian, method="trust-exact", options={"gtol": 1e-12}
+    )
+    return np.asarray(found.x, dtype=np.float64)
+
+
+@computed(
+    "erm-solution-change",
+    "n lambda |difference of two minimisers|, data sets of unit records that differ in one",
+    "minimised numerically; Chaudhuri et al. 2011, Corollary 8",
+)
+def erm_solution_change(n: float, penalty: float, seed: float) -> float:
+    """The number n times `penalty` times the distance of two solutions of regularised logistic regression.
+
+    The data sets have `n` records of unit norm in three dimensions, drawn by `seed`, and differ in the first, which is
+    replaced by another draw. Raises ValueError unless `n` is a whole number from 1 to 1000.
+    """
+    count = whole_number("n", n, 1, 1000)
+    rng = np.random.default_rng(int(seed))
+    drawn = rng.normal(size=(count + 1, 3))
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    one, other = (_erm_solution(np.delete(drawn, left_out, axis=0), penalty) for left_out in (0, 1))
+    return float(count * penalty * np.linalg.norm(one - other))
 
 
 @computed("logistic-gradient", "(1/(1 + exp(-w x)) - y) x", "thudi2022 Section 4.1")

@@ -53,6 +53,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "concepts",
         "findings",
         "verdicts",
+        "severity",
         "architecture",
         "statistics",
         "inference",
@@ -78,6 +79,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "2026-11-26-papers",
         "2026-11-28-substitutes",
         "review-2026-11-b",
+        "review-2026-11-a",
     ),
 }
 """Pages of the documentation by part, in the order in which somebody new reads them; others follow in the last."""

@@ -165,12 +165,16 @@ def test_the_text_reads_as_an_inequality() -> None:
 
 
 VERDICTS = {
-    "humphries2020/fig1": "yeom-bound + erlingsson-bound + erlingsson-tighter + tight-bound + tight-bound-reached + bound-ordering-erlingsson + "
-    "bound-ordering-yeom - bound-ordering-pure + bound-gap + bound-gap-everywhere - bound-regimes +",
-    "humphries2020/games": "tight-bound-attained + bound-in-exp-sharper + experiment-equivalence + "
+    "humphries2020/fig1": "yeom-bound + yeom-loose + erlingsson-bound + erlingsson-tighter + tight-bound + tight-bound-reached + bound-ordering-erlingsson + "
+    "bound-ordering-yeom - bound-ordering-pure + bound-gap + bound-gap-middle + bound-gap-everywhere - bound-regimes +",
+    "humphries2020/games": "advantage-forms + rdp-below-naive + rdp-tightest + delta-below-one-over-n + "
+    "bounds-do-not-apply + no-general-bound + figure5-is-equation-18 - figure5-corrected + tight-bound-attained + bound-in-exp-sharper + experiment-equivalence + "
     "experiments-differ-by-order + fair-experiment + cap - cap-corrected + group-privacy + "
     "scaled-budget-bound + scaled-budget-bound-large-delta -",
-    "jayaraman2019/theory": "table1-conversions + table1-composition + table1-composition-order + cdp-as-zcdp + cdp-composes-higher + table1-sublinear + "
+    "jayaraman2019/theory": "table1-conversions + table1-composition + table1-composition-order - "
+    "table1-composition-order-corrected + simple-composition + cdp-converse + second-moment - second-moment-corrected + "
+    "rdp-at-one + relaxed-still-dp + small-budgets + relaxed-budgets-less + output-perturbation + leakage-range - "
+    "leakage-range-corrected + cdp-as-zcdp + cdp-composes-higher + table1-sublinear + "
     "table1-little-o - table1-below-naive - table1-rdp-order + noise-ordering + nominal-valid + "
     "nominal-overstates + rdp-on-shuffled-batches + erm-sensitivity + eps10-example + leak-meaning - "
     "leak-meaning-corrected +",
