@@ -229,7 +229,7 @@ rate at which nothing is learned."""
 
 
 @pytest.mark.integration
-def test_readings_that_another_profile_ran_count_for_what_is_violated(make_project: Make) -> None:
+def test_readings_that_another_profile_ran_count_on_both_sides(make_project: Make) -> None:
     project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 8").replace("[1, 10, .inf]", "[1, .inf]") + OPEN)
     decide = "decide: [own/cancer#stays-low, own/cancer#above-chance], design: sequential"
     project.params.write_text(
@@ -261,8 +261,13 @@ def test_readings_that_another_profile_ran_count_for_what_is_violated(make_proje
     ]
     assert turned["verdict"] == "inconclusive"
     assert any("training.learning_rate" in one for one in turned["hangs_on"])
-    # What is not violated waits for no reading, and a profile that names no other takes none.
-    assert (after["above-chance"]["verdict"], after["above-chance"]["rests_on"]["readings"]) == ("reproduced", [])
+    # What is reproduced is so in no reading that contradicts it, and a profile that names no other takes none.
+    kept = after["above-chance"]
+    assert kept["verdict"] == "reproduced"
+    assert [(r["value"], r["verdict"]) for r in kept["rests_on"]["readings"]] == [
+        (1e-12, "inconclusive"),
+        (0.1, "reproduced"),
+    ]
     assert judged("alone") == alone
     # Nothing is copied, and nothing is trained for it.
     assert not (project.reports / "few/own/cancer/readings").exists()

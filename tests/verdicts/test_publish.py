@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 
 from harness.attacks.rmia import Rmia
 from harness.claims.origin import Quote
-from harness.claims.verdict import Verdict
+from harness.claims.verdict import Controls, Verdict
 from harness.claims.words import Word
 from harness.data.datasets.adult import Adult
 from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.paths import Project
+from harness.report.certainty import readings_phrase, severity_sentence
+from harness.report.prose import sentence
 from harness.spec.claim import Claim
 from harness.spec.load import Loaded, load_specs
 from harness.spec.model import Spec
@@ -23,7 +26,10 @@ from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings
 from harness.verdicts.check import judge_spec
 from harness.verdicts.counts import count, group_of
+from harness.verdicts.evidence import Evidence
+from harness.verdicts.judge import judge_claims
 from harness.verdicts.publish import data_of, publish, reading_matters
+from harness.verdicts.severity import controls_of
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
 from tests.verdict_fields import change
 from tests.verdicts.test_basis import around, both, table_of
@@ -164,6 +170,95 @@ def test_a_reading_that_says_not_run_is_one_that_was_not_run(loaded: Loaded) -> 
 
 def test_what_is_reproduced_needs_no_reading(loaded: Loaded) -> None:
     assert result(spec_of(loaded, COMPARE), LOW, everywhere(loaded, None)).verdict == "reproduced"
+
+
+def test_a_reading_that_contradicts_it_keeps_it_from_being_reproduced(loaded: Loaded) -> None:
+    """One that is open does not, and both are told."""
+    first, second = everywhere(loaded, LOW)
+    verdict = result(spec_of(loaded, COMPARE), LOW, [(first[0], HIGH), second])
+    assert verdict.verdict == "inconclusive"
+    assert verdict.hangs_on == ("the reading preprocessing.scaling = none (violated)",)
+    assert verdict.reason.startswith("reproduced as declared (")
+    assert (verdict.certainty, verdict.numbers.p_value) == (None, None)
+    assert sentence(verdict, spec_of(loaded, COMPARE)).startswith("Holds as declared")
+    open_ = result(spec_of(loaded, COMPARE), LOW, [(first[0], around(0.5, 40, 0.3)), (second[0], None)])
+    assert open_.verdict == "reproduced"
+    assert readings_phrase(open_) == "as declared; 1 reading open, 1 reading not run"
+    assert readings_phrase(result(spec_of(loaded, COMPARE), LOW, everywhere(loaded, LOW))) == "in every reading"
+
+
+@pytest.mark.parametrize(("value", "word"), [(0.505, "reproduced"), (0.54, "inconclusive")])
+def test_half_the_tolerance_counts_too(loaded: Loaded, value: float, word: str) -> None:
+    """A printed 0.5 is met within 0.05 by both; 0.54 is shown to be off by more than 0.025."""
+    spec = spec_of(loaded, CLOSE)
+    scaled, table = scale(spec, "made-up", Profile()), table_of(both(around(0.1, 40), around(value, 40, 0.001)))
+    (verdict,) = judge_claims(Evidence(scaled, spec, "0", table), [])
+    assert verdict.verdict == word
+    (half,) = verdict.rests_on.readings
+    assert (half.text, half.verdict) == ("tolerance = half", {"reproduced": "reproduced"}.get(word, "violated"))
+    assert verdict.hangs_on == (() if word == "reproduced" else ("the reading tolerance = half (violated)",))
+
+
+def controls(supported: int, control: str = "nothing") -> Controls:
+    outcome = {"control": control, "draws": 100, "supported": supported}
+    return Controls.model_validate({"outcomes": [outcome], "key": "0"})
+
+
+def said_with(loaded: Loaded, controls: Controls | None, values: Any = LOW) -> Verdict:
+    spec = spec_of(loaded, COMPARE)
+    scaled = scale(spec, "made-up", Profile())
+    (judged,) = judge_spec(scaled, "0", table_of(both(around(0.1, 40), values)))
+    return publish(judged, spec.claims[0], scaled, everywhere_as(loaded, judged), controls=controls)
+
+
+def everywhere_as(loaded: Loaded, judged: Verdict) -> list[tuple[Reading, Verdict | None]]:
+    return [(reading, judged) for reading in readings(loaded.spec, loaded.raw)]
+
+
+def test_a_claim_that_could_not_have_failed_is_not_reproduced(loaded: Loaded) -> None:
+    """Met in six of a hundred draws of its control it is open, in five it is not; what fails may fail on any."""
+    verdict = said_with(loaded, controls(6))
+    assert (verdict.verdict, verdict.met_by) == ("inconclusive", "scores that say nothing in 6% of draws")
+    assert verdict.reason.startswith("it could not have failed: met by scores that say nothing in 6% of draws (")
+    assert (verdict.certainty, verdict.numbers.e_value, verdict.would_decide, verdict.hangs_on) == (None, None, "", ())
+    text = sentence(verdict, spec_of(loaded, COMPARE))
+    assert text.startswith("Could not have failed: met by scores that say nothing in 6% of draws, too. ")
+    assert [row.text for row in count([verdict])] == ["1 inconclusive (1 could not have failed)"]
+    assert said_with(loaded, controls(5)).verdict == "reproduced"
+    assert said_with(loaded, Controls(key="0")).verdict == "reproduced"
+    assert said_with(loaded, controls(100), HIGH).verdict == "violated"
+
+
+@pytest.mark.parametrize(
+    ("controls", "text"),
+    [
+        (controls(2), "Severity 0.98. It ought to fail on controls, and is met by scores that say nothing: 2 of 100 draws."),
+        (Controls(key="0"), "No control is known on which it ought to fail."),
+        (None, ""),
+    ],
+)  # fmt: skip
+def test_how_severe_it_was_is_said(loaded: Loaded, controls: Controls | None, text: str) -> None:
+    assert severity_sentence(said_with(loaded, controls)) == text
+
+
+def test_controls_are_drawn_once_for_the_same_claim_table_and_code(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = spec_of(loaded, {**COMPARE, "relation": ">", "right": {"value": 0.05}})
+    scaled, table = scale(spec, "made-up", Profile()), table_of(both(around(0.1, 40), LOW))
+    own = Evidence(scaled, spec, "0", table, table_sha256="a")
+    first = controls_of(own, {"one"}, {})
+    drawn = []
+    monkeypatch.setattr("harness.verdicts.severity.severity_of_part", lambda *given: drawn.append(given) or ())
+    assert controls_of(own, {"one"}, first) == first
+    assert drawn == []
+    for other in (replace(own, table_sha256="b"), replace(own, table_sha256="")):
+        controls_of(other, {"one"}, first)
+    stricter = spec_of(loaded, {**COMPARE, "relation": ">", "right": {"value": 0.06}})
+    controls_of(replace(own, scaled=scale(stricter, "made-up", Profile())), {"one"}, first)
+    assert len(drawn) == 3
+    assert controls_of(own, set(), first) == {}
+    assert controls_of(replace(own, table=None), {"one"}, first) == {}
 
 
 @pytest.mark.parametrize(
