@@ -100,7 +100,7 @@ def result_at(node: Node, look: Look, part: Part) -> PointResult:
         case BetweenEnds():
             return compare_with_ends(node, look)
         case Either():
-            return combine_alternatives([result_at(one, look, part) for one in node.of], node.absent)
+            return combine_alternatives([result_at(one, look, part) for one in node.of], node.absent, part.alpha)
         case Both():
             return combine_both([result_at(one, look, part) for one in node.of])
         case SomeOwnerSet():
@@ -111,22 +111,45 @@ def result_at(node: Node, look: Look, part: Part) -> PointResult:
             raise TypeError(f"{type(node).__name__} stands for a whole part of a claim, and is no alternative in one")
 
 
-def combine_alternatives(point_results: Sequence[PointResult], absent: int = 0) -> PointResult:
+def combine_alternatives(
+    point_results: Sequence[PointResult], absent: int = 0, alpha: float | None = None
+) -> PointResult:
     """The result where one of several alternatives is enough.
 
     It is supported where one alternative is, by Bonferroni, and opposed where all are. What is shown is that of the
-    clearest one.
+    clearest one. Where alternatives have unlike numbers of repeats and none is supported, that is the one which the
+    fewest are expected to decide, and it alone is to have more: a p-value of few repeats says little of where it leads.
 
-    `absent`: number of further alternatives of which nothing is known; with any, it cannot be opposed.
+    Args:
+        absent: number of further alternatives of which nothing is known; with any, it cannot be opposed.
+        alpha: the level at which it is judged; None: the clearest one is shown whatever the repeats.
     """
     best = min(point_results, key=lambda result: result.support)
-    return _shown_by(
+    many, nearest = len(point_results) + absent, None
+    unlike = len({result.looked_at for result in point_results}) > 1
+    if alpha is not None and unlike and best.support * many > alpha:
+        expected = [(_expected_repeats(result, alpha / many), result) for result in point_results]
+        known = [(repeats - result.looked_at, n) for n, (repeats, result) in enumerate(expected) if repeats is not None]
+        if known:
+            best = nearest = point_results[min(known)[1]]
+    combined = _shown_by(
         best,
         point_results,
-        lambda: min(1.0, best.support * (len(point_results) + absent)),
+        lambda: min(1.0, min(result.support for result in point_results) * many),
         lambda: 1.0 if absent else max(result.oppose for result in point_results),
         np.logical_or,
     )
+    if nearest is None:
+        return combined
+    return replace(combined, cells=nearest.cells, decided_on=combined.cells - nearest.cells)
+
+
+def _expected_repeats(result: PointResult, level: float) -> int | None:
+    """Repeats at which a result is expected to be supported; None where it is not, or nothing says so."""
+    effect = result.effect
+    if not isinstance(effect, SequentialEstimate) or effect.mean <= 0:
+        return None
+    return effect.project_repeats(level, FAR)
 
 
 def combine_both(point_results: Sequence[PointResult]) -> PointResult:

@@ -6,13 +6,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from harness.claims.contrasts import Node, SomeOwnerSet, TogetherOnOneSet
+from harness.claims.contrasts import (
+    BetweenEnds,
+    Contrast,
+    Node,
+    RepeatNumber,
+    SomeOwnerSet,
+    TogetherOnOneSet,
+    leaves_of,
+)
 from harness.claims.operands import OWNER_SET
 from harness.claims.results import Part, PointResult
 from harness.claims.samples import NothingToTest
 from harness.claims.testing import Look, compare_contrast
 from harness.coordinates import Cell
-from harness.errors import HarnessError
 
 FEWEST_ESTIMATED = 2
 """Repeats without which a mean has no error."""
@@ -42,6 +49,13 @@ def clearest_owner_set(node: SomeOwnerSet, look: Look, part: Part) -> PointResul
     return min(weighted, key=lambda one: (one.support, -one.effect.mean))
 
 
+def _has_repeats(leaf: Contrast | BetweenEnds | RepeatNumber, look: Look, size: float) -> bool:
+    """Whether the left side of a comparison has repeats of an owner set that a mean has an error of."""
+    assert isinstance(leaf, Contrast)
+    of_one = look.samples.of_curve(leaf.left, leaf.where, size)
+    return len(of_one.first(look.first).values) >= FEWEST_ESTIMATED
+
+
 def together_on_one_set(
     node: TogetherOnOneSet, look: Look, part: Part, result_at: Callable[[Node], PointResult]
 ) -> PointResult:
@@ -58,10 +72,9 @@ def together_on_one_set(
     """
     joint = []
     for number, size in enumerate(look.samples.table.owner_sets(node.arm, look.first), 1):
-        try:
-            results = [result_at(one) for one in node.by_size[size]]
-        except HarnessError:  # no repeat of this set has all that is compared
+        if not all(_has_repeats(leaf, look, size) for one in node.by_size[size] for leaf in leaves_of(one)):
             continue
+        results = [result_at(one) for one in node.by_size[size]]
         enough = all(one.looked_at >= part.fewest for one in results)
         weakest = max(results, key=lambda one: one.support)
         support = min(1.0, weakest.support * number * (number + 1)) if enough else 1.0

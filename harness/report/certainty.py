@@ -9,18 +9,6 @@ from harness.controls.severity import TEXTS
 from harness.report.vocabulary import figure
 
 
-def readings_phrase(verdict: Verdict) -> str:
-    """Whether a verdict that holds does so in every other reading: `in every reading`, or `as declared`, with how many
-    readings leave it open or were not run. Empty for others, and where there are no other readings."""
-    rests_on = verdict.rests_on
-    if not verdict.verdict.holds or not (rests_on.readings or rests_on.readings_not_run):
-        return ""
-    open_ = sum(reading.verdict != verdict.verdict for reading in rests_on.readings)
-    told = [(open_, "open"), (len(rests_on.readings_not_run), "not run")]
-    rest = ", ".join(f"{n} reading{'' if n == 1 else 's'} {what}" for n, what in told if n)
-    return f"as declared; {rest}" if rest else "in every reading"
-
-
 def severity_sentence(verdict: Verdict) -> str:
     """How severe a test a claim on measurements was put to; empty for others."""
     controls = verdict.controls

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.claims.verdict import Verdict
-from harness.report.certainty import readings_phrase
 from harness.report.headings import headings
 from harness.report.prose import deciding_point, sentence
 from harness.report.vocabulary import DATA, ORIGINS
 from harness.spec.model import Spec
-from harness.verdicts.counts import certainty_phrase
+from harness.verdicts.counts import certainty_phrase, readings_phrase
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.claims.verdict import Verdict
@@ -41,6 +41,8 @@ class Count:
     """Of words that are said of any, in the order of `Word`."""
     not_severe: int = 0
     """How many of the inconclusive ones could not have failed."""
+    in_every_reading: dict[Word, int] = field(default_factory=dict)
+    """How many that hold do so in every reading, of what the paper leaves open and of what tolerances are ours."""
 
     @property
     def total(self) -> int:
@@ -49,11 +51,14 @@ class Count:
 
     @property
     def text(self) -> str:
-        """`12 reproduced, 3 violated, 4 inconclusive (1 could not have failed)`."""
-        apart = {Word.INCONCLUSIVE: f" ({self.not_severe} could not have failed)"} if self.not_severe else {}
+        """`12 reproduced (5 in every reading), 3 violated, 4 inconclusive (1 could not have failed)`."""
+        apart = {word: f" ({n} {IN_EVERY_READING})" for word, n in self.in_every_reading.items()}
+        if self.not_severe:
+            apart[Word.INCONCLUSIVE] = f" ({self.not_severe} could not have failed)"
         return ", ".join(f"{n} {word.counted}{apart.get(word, '')}" for word, n in self.by_word.items())
 
 
+IN_EVERY_READING = "in every reading"
 SIMULATED = "simulated"
 """Of a game that was played out: its interval is that of the draws, and no model was trained."""
 DISPROVED = "disproved"
@@ -75,6 +80,18 @@ def certainty_phrase(verdict: Verdict) -> str:
     if verdict.certainty is Certainty.PROVED and verdict.verdict is Word.VIOLATED:
         return DISPROVED
     return SIMULATED if verdict.rests_on.basis == "simulated" else verdict.certainty.phrase
+
+
+def readings_phrase(verdict: Verdict) -> str:
+    """Whether a verdict that holds does so in every other reading: `in every reading`, or `as declared`, with how many
+    readings leave it open or were not run. Empty for others, and where there are no other readings."""
+    rests_on = verdict.rests_on
+    if not verdict.verdict.holds or not (rests_on.readings or rests_on.readings_not_run):
+        return ""
+    open_ = sum(reading.verdict != verdict.verdict for reading in rests_on.readings)
+    told = [(open_, "open"), (len(rests_on.readings_not_run), "not run")]
+    rest = ", ".join(f"{n} reading{'' if n == 1 else 's'} {what}" for n, what in told if n)
+    return f"as declared; {rest}" if rest else IN_EVERY_READING
 
 
 def count_certainties(verdicts: Sequence[Verdict], group: Group) -> dict[str, Counter[Word]]:
@@ -101,5 +118,6 @@ def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:
         words = [v.verdict for v in of_group]
         by_word = {word: n for word in Word if (n := words.count(word))}
         if by_word:
-            counts.append(Count(group, by_word, sum(bool(v.met_by) for v in of_group)))
+            everywhere = Counter(v.verdict for v in of_group if readings_phrase(v) == IN_EVERY_READING)
+            counts.append(Count(group, by_word, sum(bool(v.met_by) for v in of_group), dict(everywhere)))
     return tuple(counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import overload
 
@@ -70,6 +70,10 @@ class _Parts(Sequence[PartResult]):
 
     def __len__(self) -> int:
         return self._count
+
+    def __iter__(self) -> Iterator[PartResult]:
+        # That of `Sequence` would take an IndexError of a part for the end.
+        return map(self._part, range(self._count))
 
     @overload
     def __getitem__(self, index: int) -> PartResult: ...

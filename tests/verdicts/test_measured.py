@@ -18,6 +18,7 @@ from harness.spec.load import Loaded, load_spec, load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
 from harness.verdicts.evidence import evidence_of
+from harness.verdicts.measured import _Parts
 from tests.conftest import REPO, SMALL_SPEC
 
 SIDE = "metric: advantage, arm: iid, attack: logloss, chosen: {metric: accuracy_test, at_least: 0.6"
@@ -168,3 +169,11 @@ def with_coins(experiment: Experiment | None) -> Experiment:
         for name, arm in experiment.arms.items()
     }
     return experiment.model_copy(update={"arms": arms})
+
+
+def test_a_fault_in_one_part_is_no_end_of_the_parts() -> None:
+    def part(index: int) -> Any:
+        return [][index]
+
+    with pytest.raises(IndexError):
+        list(_Parts(part, 2))

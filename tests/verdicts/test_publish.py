@@ -16,7 +16,7 @@ from harness.claims.words import Word
 from harness.data.datasets.adult import Adult
 from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.paths import Project
-from harness.report.certainty import readings_phrase, severity_sentence
+from harness.report.certainty import severity_sentence
 from harness.report.prose import sentence
 from harness.spec.claim import Claim
 from harness.spec.load import Loaded, load_specs
@@ -25,7 +25,7 @@ from harness.spec.paper_run import PaperRun
 from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings
 from harness.verdicts.check import judge_spec
-from harness.verdicts.counts import count, group_of
+from harness.verdicts.counts import count, group_of, readings_phrase
 from harness.verdicts.evidence import Evidence
 from harness.verdicts.judge import judge_claims
 from harness.verdicts.publish import data_of, publish, reading_matters
