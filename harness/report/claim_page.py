@@ -19,7 +19,6 @@ from harness.report.mathml import mathml
 from harness.report.prose import counterexample_words, deciding_point
 from harness.report.vocabulary import letters
 from harness.spec.claim import Claim
-from harness.spec.model import Spec
 
 
 def report_link(site: Site, verdict: Verdict) -> str:
@@ -47,21 +46,12 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         "counterexample": section.counterexamples.get(verdict.id),
         "where_refuted": counterexample_words(verdict.numbers.counterexample) if verdict.numbers.counterexample else "",
         "sure": certainty_sentences(verdict, point),
-        "fewer_runs": _runs_of_paper(verdict, spec),
         "form": site.forms.get(verdict.id),
         "answer": Markup(section.answers.get(claim.id, "")),
         "report": report_link(site, verdict),
         "measured_by": _codes_by_commit(verdict),
         "commands": _commands(site, section, verdict),
     }
-
-
-def _runs_of_paper(verdict: Verdict, spec: Spec) -> int | None:
-    """Number of runs of the paper, where the verdict rests on fewer runs on its data; None otherwise."""
-    of_paper = spec.paper_run.repeats if spec.paper_run is not None else None
-    if of_paper is None or verdict.numbers.repeats is None or verdict.rests_on.data not in ("paper", "smaller"):
-        return None
-    return of_paper if verdict.numbers.repeats < of_paper else None
 
 
 _MEASURED_BY = re.compile(r"code (\w+) \(commit (\w+)\)")

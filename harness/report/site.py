@@ -40,7 +40,7 @@ from harness.report.reference import HEADINGS, reference
 from harness.report.site_files import write_files
 from harness.report.tex import untex
 from harness.report.vocabulary import DATA, LETTERS, ORIGINS, figure, letter, letters
-from harness.verdicts.counts import CERTAINTIES, GROUPS, count, count_certainties, group_of
+from harness.verdicts.counts import CERTAINTIES, GROUPS, count, count_certainties, group_of, sentences_of
 
 STATIC = ("site.css", "site.js")
 ACCOUNTANTS = "images/accountants.svg"
@@ -185,7 +185,8 @@ def _totals(site: Site) -> dict[str, object]:
     """Counts of claims by outcome; for the first group also the certainties, and the violated claims."""
     counted = count(site.verdicts)
     if not counted:
-        return {"counted": (), "certain": (), "refuted": (), "theirs": 0, "decided": 0, "elsewhere": 0, "short": {}}
+        none = {"counted": (), "certain": (), "refuted": (), "theirs": 0, "decided": 0, "elsewhere": 0, "short": {}}
+        return none | {"beside": None}
     group = counted[0].group
     refuted = [
         (paper, v) for paper in site.papers for v in paper.verdicts if group_of(v) == group and v.verdict == "violated"
@@ -195,7 +196,16 @@ def _totals(site: Site) -> dict[str, object]:
     decided = sum(sum(words.values()) for words in certain.values())
     short = {v.id: f.short for f in site.findings if f.short for v in f.claims if v.verdict == "violated"}
     elsewhere = sum(one.total for one in counted if one.group == "papers elsewhere")
-    of_all = {"counted": counted, "theirs": theirs, "decided": decided, "elsewhere": elsewhere}
+    of_papers = [v for v in site.verdicts if group_of(v) == group]
+    told = {word: [v for v in of_papers if v.verdict == word] for word in ("reproduced", "violated")}
+    violated = {v.id for v in told["violated"]}
+    beside = {
+        "sentences": {word: sentences_of(verdicts) for word, verdicts in told.items()},
+        "errors": len({f.finding.id for f in site.findings for v in f.claims if v.id in violated}),
+        "in_every_reading": counted[0].in_every_reading.get(Word.REPRODUCED, 0),
+        "not_severe": sum(one.not_severe for one in counted),
+    }
+    of_all = {"counted": counted, "beside": beside, "theirs": theirs, "decided": decided, "elsewhere": elsewhere}
     return of_all | {"certain": certain, "refuted": refuted, "short": short}
 
 

@@ -110,6 +110,11 @@ def words_text(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{n} {word.counted}" for word in Word if (n := words.count(word)))
 
 
+def sentences_of(verdicts: Sequence[Verdict]) -> int:
+    """How many distinct sentences of papers these claims are made of: quotations, each counted once."""
+    return len({(v.paper, quote.section, quote.text) for v in verdicts for quote in v.claim.quotes})
+
+
 def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:
     """The counts of all groups that have claims, the papers' claims on their data first."""
     counts = []

@@ -63,6 +63,14 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
     return ("smaller" if smaller else "paper"), smaller
 
 
+def _with_repeats(data: Data, smaller: tuple[str, ...], verdict: Verdict, spec: Spec) -> tuple[Data, tuple[str, ...]]:
+    """The same, with the repeats that a verdict rests on where the paper has more."""
+    of_paper, used = None if spec.paper_run is None else spec.paper_run.repeats, verdict.numbers.repeats
+    if data not in ("paper", "smaller") or of_paper is None or used is None or used >= of_paper:
+        return data, smaller
+    return "smaller", (*(text for text in smaller if not text.startswith("repeats ")), f"repeats {used} of {of_paper}")
+
+
 def is_about_printed_numbers(parts: Sequence[MeasuredClaimKind]) -> bool:
     """Whether a claim is about numbers that a paper prints and nothing else."""
     return bool(parts) and all(part.is_of_printed_numbers for part in parts)
@@ -107,7 +115,7 @@ def publish(
         seconds: core-seconds that a model of the spec takes with all attacks on it; None: not known.
         controls: what controls say of a claim on measurements.
     """
-    data, smaller = data_of(claim, scaled)
+    data, smaller = _with_repeats(*data_of(claim, scaled), verdict, scaled.spec)
     parts = [] if claim.theory else scaled.spec.parts(claim)
     outcome: Outcome = verdict.verdict  # type: ignore[assignment]
     told_in_readings = tuple(
