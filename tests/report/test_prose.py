@@ -284,6 +284,6 @@ def test_formulas_of_a_quotation_are_plain_text() -> None:
 )
 def test_readings_that_are_open_do_not_agree(verdict: str, others: list[str], said: str) -> None:
     readings = [SimpleNamespace(verdict=word) for word in others]
-    one = SimpleNamespace(verdict=verdict, rests_on=SimpleNamespace(readings=readings))
+    one = SimpleNamespace(verdict=verdict, rests_on=SimpleNamespace(readings=readings, readings_not_run=()))
     result = _readings_sentence(one)  # type: ignore[arg-type]
     assert result == f"Of what the paper leaves open {said}"
