@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from harness.claims.contrasts import Compared, Comparisons, Contrast, Either, Node, NotRun, TogetherOnOneSet
+from harness.claims.contrasts import Compared, Comparisons, Either, Node, NotRun, Right, TogetherOnOneSet
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, MeasuredClaimKind
@@ -15,7 +15,7 @@ from harness.claims.expression import Bracketed, Expression, Name, listing, phra
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.of_several import OfSeveral
 from harness.claims.operands import MetricSeries
-from harness.coordinates import Level
+from harness.coordinates import Level, Where
 
 
 @CLAIM_KINDS.register
@@ -53,7 +53,13 @@ class OneOwnerSet(OfSeveral):
         sizes = table.owner_sets(arm)
         if not sizes:
             return NotRun(f"the split of the arm {arm!r} draws one owner set alone, so far")
-        of = {size: tuple(node for one in self.of for node in _nodes(one, table, size)) for size in sizes}
+        places = [_places(one, table) for one in self.of]
+        if not all(places):
+            return NotRun("nothing was measured at the places of one of the comparisons")
+        of = {
+            size: tuple(node for one, there in zip(self.of, places, strict=True) for node in _nodes(one, there, size))
+            for size in sizes
+        }
         test = "on each owner set, Bonferroni over the sets in the order drawn: one-sided {test}"
         return Comparisons((TogetherOnOneSet(arm, of),), test)
 
@@ -65,10 +71,16 @@ class OneOwnerSet(OfSeveral):
         return self.of
 
 
-def _nodes(one: Compare, table: Measurements, size: float) -> list[Node]:
-    """What a comparison compares on one owner set: all of its places, or one of them."""
-    places: list[Contrast] = []
+def _places(one: Compare, table: Measurements) -> list[tuple[MetricSeries, Right, Where]]:
+    """Both sides of a comparison at each of its places, of attacks that were measured."""
+    places = []
     for left, right in one.measured_alternatives(table):
         curves = [left, *([right] if isinstance(right, MetricSeries) else [])]
-        places += [one.contrast(left, right, where, size) for where in table.grid(curves, one.at)]
-    return [Either(tuple(places))] if one.quantifier == "some" else [*places]
+        places += [(left, right, where) for where in table.grid(curves, one.at)]
+    return places
+
+
+def _nodes(one: Compare, places: Sequence[tuple[MetricSeries, Right, Where]], size: float) -> list[Node]:
+    """What a comparison compares on one owner set: all of its places, or one of them."""
+    contrasts = [one.contrast(left, right, where, size) for left, right, where in places]
+    return [Either(tuple(contrasts))] if one.quantifier == "some" else [*contrasts]
