@@ -45,7 +45,8 @@ class Rmia(PooledAttack):
     margin: float = Field(default=0.6, ge=0)
     """The soft margin, taken off after the division."""
     order: int = Field(default=4, ge=2)
-    """Degree of the Taylor polynomial, an even number: odd ones are negative for small logits."""
+    """Degree of the Taylor polynomial, an even number, since odd ones are negative for small logits; the authors' code
+    has the powers up to 3 where its order is 4."""
     added_later: ClassVar[dict[str, Any]] = {
         **PooledAttack.added_later,
         "signal": "softmax",
@@ -111,8 +112,8 @@ def softmax_likelihood(outputs: Outputs, temperature: float, margin: float = 0.0
 def taylor_likelihood(outputs: Outputs, temperature: float, margin: float, order: int) -> Array:
     """The same with a Taylor polynomial of an even degree in place of the exponential function, (n,).
 
-    A polynomial depends on what all logits are moved by, and log-probabilities do not say it: logits have mean 0 over
-    the classes here. Gradients of the cross-entropy in the last layer leave the mean as it was before training.
+    A polynomial depends on by how much all logits are moved, which log-probabilities do not say: here a record's logits
+    have mean 0 over the classes. That is this project's choice; the authors' code takes them as the model gives them.
     """
     logits = np.maximum(outputs.log_probabilities.astype(np.float64), LOWEST)
     logits = (logits - logits.mean(axis=1, keepdims=True)) / temperature
