@@ -16,7 +16,7 @@ from harness.attacks.target import Target
 from harness.metrics.answers import Outputs
 
 FEWEST_FOR_RECORDS = 64
-"""Models of a pool below which `auto` pools the variance (Carlini et al. 2022, Section VI-C)."""
+"""Models of a pool below which `auto` pools the variance (Carlini et al. 2022, Section VI-B)."""
 SMALLEST = 1e-12
 """Variances are at least this: records of which every model is as sure."""
 
@@ -28,8 +28,10 @@ class Lira(PooledAttack):
     kind: Literal["lira"] = "lira"
     online: bool = True
     """True: likelihood ratio of both; False: how far above models not trained on the record, a one-sided test."""
-    variance: Literal["auto", "record", "pooled"] = "auto"
-    """`record`: each record's own variance; `pooled`: the mean of these; `auto`: the records' own from 64 models on."""
+    variance: Literal["auto", "record", "pooled", "global"] = "auto"
+    """`record`: each record's own variance; `pooled`: the mean of these; `auto`: one of the two, the records' own from
+    64 models on. `global`: the authors' one variance of the confidences of all records on a side, which holds also how
+    records differ from each other."""
     level: float = Field(default=0.05, gt=0, lt=1)
     """Offline: a record is called a member if at most this chance gave a model not trained on it such confidence."""
     summary: ClassVar[str] = "likelihood ratio on each record (LiRA)"
@@ -45,6 +47,9 @@ class Lira(PooledAttack):
         mean_in, var_in, mean_out, var_out = moments_by_record(confidences, pool)
         if self.variance == "pooled" or (self.variance == "auto" and len(pool) < FEWEST_FOR_RECORDS):
             var_in, var_out = (np.full_like(var, _mean(var)) for var in (var_in, var_out))
+        elif self.variance == "global":
+            seen, inside = np.stack(confidences), pool.masks[:, : len(mean_in)]
+            var_in, var_out = (np.full_like(mean_in, seen[side].var()) for side in (inside, ~inside))
         return {
             "mean_in": mean_in,
             "mean_out": mean_out,

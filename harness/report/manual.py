@@ -63,6 +63,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "engines",
         "theory",
         "queries",
+        "attacks",
         "scattering",
         "jayaraman2019",
         "rahimian2021",

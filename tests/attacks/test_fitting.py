@@ -169,7 +169,14 @@ def test_a_plug_in_that_asks_its_pool_for_what_it_has_not_is_told_in_one_line(
     assert says in line
 
 
-@pytest.mark.parametrize("attack", ["{kind: shokri, epochs: 1}", "{kind: sampling, by: gaussian, scale: 0.1}"])
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "{kind: shokri, epochs: 1}",
+        "{kind: shokri, epochs: 1, sees: record-and-confidences}",
+        "{kind: sampling, by: gaussian, scale: 0.1}",
+    ],
+)
 def test_a_worker_has_the_table_where_an_attack_reads_features_of_shadow_models(
     attack: str, make_project: Callable[..., Project]
 ) -> None:
@@ -178,7 +185,7 @@ def test_a_worker_has_the_table_where_an_attack_reads_features_of_shadow_models(
     fits = [piece for piece in plan.pieces() if piece.kind == "fit"]
     assert fits
     for piece in fits:
-        assert _tables_of(project, piece) == ({"cancer.csv"} if "sampling" in attack else set())
+        assert _tables_of(project, piece) == ({"cancer.csv"} if "sampling" in attack or "record" in attack else set())
 
 
 def test_a_pool_of_the_other_kind_is_refused_before_anything_is_computed(make_project: Callable[..., Project]) -> None:

@@ -95,7 +95,7 @@ def test_confidence_is_the_logit_in_high_precision(logits: list[float], label: i
     assert confidence(Outputs(logp[None], np.array([label])))[0] == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("variance", ["record", "pooled"])
+@pytest.mark.parametrize("variance", ["record", "pooled", "global"])
 @pytest.mark.parametrize("online", [True, False])
 def test_lira_is_the_ratio_of_the_two_densities(variance: str, online: bool) -> None:
     """Record by record, with SciPy's densities and NumPy's variances of the values on each side."""
@@ -108,6 +108,8 @@ def test_lira_is_the_ratio_of_the_two_densities(variance: str, online: bool) -> 
     spread = [[np.var(values, ddof=1) for values in side] for side in sides]
     if variance == "pooled":
         spread = [[float(np.mean(side))] * len(side) for side in spread]
+    if variance == "global":
+        spread = [[float(np.concatenate(side).var())] * len(side) for side in sides]
     own = np.concatenate([confidence(target.members), confidence(target.nonmembers)])
     for r, score in enumerate([*result.member_scores, *result.nonmember_scores]):
         inside, outside = (norm(np.mean(side[r]), np.sqrt(s[r])) for side, s in zip(sides, spread, strict=True))

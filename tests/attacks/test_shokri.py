@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,9 @@ from sklearn.metrics import roc_auc_score
 from harness.attacks import Outputs, Pool, Target, networks
 from harness.attacks.networks import ADAM_EPSILON, BETA1, BETA2, StackedNetworks, forward, gradients, train_stacked
 from harness.attacks.shokri import Shokri
+from harness.errors import HarnessError
 from harness.metrics.membership import advantage
+from harness.testing import check_attack
 from tests.attacks.test_pooled import Known
 
 
@@ -119,6 +122,56 @@ def test_planted_memorisation_is_found_and_its_absence_too() -> None:
     assert roc_auc_score(truth, np.r_[leaky.member_scores, leaky.nonmember_scores]) > 0.99
     tight = attack.answer(model_outputs(rng, 2000, False), model_outputs(rng, 2000, False), fitted)
     assert abs(advantage(tight.member_decisions, tight.nonmember_decisions).value) < 0.05
+
+
+@dataclass
+class Seen(Known):
+    """A target whose records are known: `places` on a line, members' in one half of it where they are `apart`."""
+
+    rng: np.random.Generator
+    apart: bool
+
+    def features(self) -> tuple[np.ndarray, np.ndarray]:
+        inside, outside = (self.rng.random((len(o), 2)).astype(np.float32) for o in (self.inside, self.outside))
+        if self.apart:
+            inside[:, 1], outside[:, 1] = inside[:, 1] / 2, 0.5 + outside[:, 1] / 2
+        return inside, outside
+
+
+def test_the_record_is_seen_beside_the_confidences_and_only_where_the_attack_says_so() -> None:
+    """Models tell nothing here. Where members are other records, an attack that sees records finds that, no other."""
+    rng = np.random.default_rng(12)
+
+    def seen(n: int, apart: bool) -> Seen:
+        sides = (model_outputs(rng, n, False) for _ in range(3))
+        return Seen(*sides, rng, apart)
+
+    for apart, least, most in ((True, 0.95, 1.0), (False, -0.1, 0.1)):
+        pool, target = Pool([seen(600, apart), seen(600, apart)]), seen(600, apart)
+        attack = Shokri(epochs=20, sees="record-and-confidences")
+        assert attack.reads_features
+        fitted = attack.fit(pool, 1)
+        assert fitted["w0"].shape == (3, 2 + 3, 64)  # the record's two features, and three classes
+        found = attack.measure(target, fitted).metrics["advantage"].value
+        assert least <= found <= most
+        with pytest.raises(HarnessError, match="outputs alone have no answer"):
+            attack.answer(target.members, target.nonmembers, fitted)
+        plain = Shokri(epochs=20)
+        assert not plain.reads_features
+        without = plain.fit(pool, 1)
+        assert without["w0"].shape == (3, 3, 64)
+        assert abs(plain.measure(target, without).metrics["advantage"].value) < 0.1
+
+
+def test_a_memorising_model_is_found_by_an_attack_that_sees_the_record_too() -> None:
+    """The contract, where features of shadow models are given to attacks alone that say that they read them."""
+    check_attack(Shokri(epochs=2, sees="record-and-confidences"))
+    check_attack(Shokri(epochs=2))
+
+
+def test_what_it_sees_is_in_its_name_where_it_is_not_the_confidences_alone() -> None:
+    assert "sees" not in Shokri().content()
+    assert Shokri(sees="record-and-confidences").content()["sees"] == "record-and-confidences"
 
 
 def test_fit_is_a_function_of_its_seed() -> None:

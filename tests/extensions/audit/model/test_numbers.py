@@ -14,8 +14,9 @@ from sklearn.metrics import roc_auc_score
 
 from harness.arrays import Array
 from harness.attacks.pool import InOutModel, Pool
+from harness.attacks.rmia import Rmia
 from harness.extensions.audit.model.asking import log_probabilities
-from harness.extensions.audit.model.attacks import attack_model
+from harness.extensions.audit.model.attacks import ModelTarget, attack_model
 from harness.extensions.audit.model.intervals import (
     advantage_interval,
     auc_difference,
@@ -141,11 +142,11 @@ def test_differences_of_rates_lie_between_the_ends_of_both() -> None:
 # --- what attacks answer
 
 
-def small_pool(models: int = 8, n: int = 60) -> tuple[Records, Outputs, list[InOutModel]]:
-    """Two classes; a model is surer of the records that it was trained on."""
+def small_pool(models: int = 8, n: int = 60, sure: float = 0.0) -> tuple[Records, Outputs, list[InOutModel]]:
+    """Two classes; a model is surer of the records that it was trained on. `sure`: mean log-odds of all records."""
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 2, n + 24)
-    hard = rng.normal(0, 1, n + 24)
+    hard = rng.normal(sure, 1, n + 24)
 
     def outputs(inside: Array) -> Outputs:
         confidence = hard + rng.normal(0, 0.3, n + 24) + np.append(1.0 * inside, np.zeros(24))
@@ -201,6 +202,39 @@ def test_loss_and_lira_are_what_their_formulas_give() -> None:
     ]
     scores = np.concatenate([answers["lira"].member_scores, answers["lira"].nonmember_scores])
     assert scores == pytest.approx(expected, **EXACT)
+
+
+def test_rmia_is_the_share_of_reference_records_that_a_record_is_favoured_over() -> None:
+    """By soft-margin likelihoods at temperature 2, of two classes 1 / (1 + exp(0.6 - (log odds) / 2)), in loops."""
+    records, outputs, pool = small_pool()
+    answers = attack_model(records, outputs, Pool(pool), 0)["rmia"][1]
+
+    def p(of: Outputs, at: int) -> float:
+        own = float(of.log_probabilities[at, of.labels[at]])
+        other = float(of.log_probabilities[at, 1 - of.labels[at]])
+        return 1 / (1 + math.exp(0.6 - (own - other) / 2))
+
+    others = [p(outputs, 60 + z) / statistics.fmean(p(m.test, z) for m in pool) for z in range(24)]
+    for i, score in enumerate([*answers.member_scores, *answers.nonmember_scores]):
+        inside = statistics.fmean(p(m.candidates, i) for m in pool if m.trained_on[i])
+        outside = statistics.fmean(p(m.candidates, i) for m in pool if not m.trained_on[i])
+        ratio = p(outputs, i) / ((inside + outside) / 2)
+        assert score == pytest.approx(statistics.fmean(ratio / other >= 1 for other in others), **EXACT)
+
+
+def test_rmia_is_not_blind_where_a_model_is_sure_of_every_record() -> None:
+    """Every probability is near 1, in or out: the published gamma of 2 gives all records one score, the audit's not."""
+    records, outputs, pool = small_pool(models=12, n=400, sure=6.0)
+    assert np.exp(outputs.log_probabilities.max(axis=1)).min() > 0.9
+    answers = attack_model(records, outputs, Pool(pool), 0)["rmia"][1]
+    truth = np.arange(400) < 200
+    scores = np.concatenate([answers.member_scores, answers.nonmember_scores])
+    assert len(np.unique(scores)) > 20
+    assert roc_auc_score(truth, scores) > 0.75
+    assert answers.member_decisions.mean() - answers.nonmember_decisions.mean() > 0.3
+    published = Rmia()
+    published_answers = published.answers(ModelTarget(records, outputs), published.fit(Pool(pool), 0))
+    assert not published_answers.member_scores.any()
 
 
 # --- single records
