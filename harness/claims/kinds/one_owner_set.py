@@ -73,7 +73,7 @@ class OneOwnerSet(OfSeveral):
 
 def _places(one: Compare, table: Measurements) -> list[tuple[MetricSeries, Right, Where]]:
     """Both sides of a comparison at each of its places, of attacks that were measured."""
-    places = []
+    places: list[tuple[MetricSeries, Right, Where]] = []
     for left, right in one.measured_alternatives(table):
         curves = [left, *([right] if isinstance(right, MetricSeries) else [])]
         places += [(left, right, where) for where in table.grid(curves, one.at)]
