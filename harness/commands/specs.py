@@ -15,6 +15,7 @@ from harness.files import write_text
 from harness.paths import Project
 
 if TYPE_CHECKING:
+    from harness.spec.coverage import Listed
     from harness.spec.load import Loaded
 
 
@@ -29,14 +30,15 @@ Papers = Annotated[
 
 
 def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False) -> None:
-    """Check specs, and what pages are made of, without running anything: every fault with its file, line and field;
-    exit 2 if there is one.
+    """Check specs, lists of what can be checked in a paper, and what pages are made of, without running anything: every
+    fault with its file, line and field; exit 2 if there is one.
 
     With --paper, quotations are compared with the paper's text, letter by letter but for what typesetting adds. Those
     that stand in it are noted in specs/quotations.json, without the text. A claim of a paper with a quotation that is
     not noted there is shown as not compared, and not counted as the paper's.
     """
     from harness.report.page_inputs import check_page_inputs, describe_uncited_papers
+    from harness.spec.coverage import check_coverage
 
     project = project_here()
     loaded = load(project, specs)
@@ -48,8 +50,9 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
         check_decided_names(project, [one.spec for one in loaded])
     _check_results(loaded)
     check_page_inputs(project, loaded)
+    listed = check_coverage(project, loaded)
     if paper:
-        summary = _compare_quotations(project, loaded, paper)
+        summary = _compare_quotations(project, loaded, listed, paper)
         if not as_json:
             print_text(summary)
     if as_json:
@@ -60,21 +63,28 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
             print_text(uncited)
 
 
-def _compare_quotations(project: Project, loaded: Sequence[Loaded], paths: Sequence[Path]) -> str:
-    """Compare quotations with texts, note those that stand in them, and say how many. Raises HarnessError with a line
-    on each that does not."""
+def _compare_quotations(
+    project: Project, loaded: Sequence[Loaded], listed: Sequence[Listed], paths: Sequence[Path]
+) -> str:
+    """Compare quotations of specs and lists with texts, note those that stand in them, and say how many. Raises
+    HarnessError with a line on each that does not."""
     from harness.spec.quotations import compare_quotations, note_compared, quotations_of, read_texts
 
     quoting = [one for one in loaded if any(True for _ in quotations_of(one.spec))]
-    if not quoting:
+    papers = tuple(dict.fromkeys([one.spec.paper for one in quoting] + [one.paper for one in listed]))
+    if not papers:
         raise HarnessError("--paper: none of these specs quotes a paper")
-    papers = tuple(dict.fromkeys(one.spec.paper for one in quoting))
     texts = read_texts(paths, papers)
     compared, faults = dict[str, list[str]](), list[str]()
     for one in quoting:
         if one.spec.paper in texts:
             keys, wrong = compare_quotations(one.spec, one.document, texts[one.spec.paper])
             compared.setdefault(one.spec.paper, []).extend(keys)
+            faults += wrong
+    for places in listed:
+        if places.paper in texts:
+            keys, wrong = places.compare(texts[places.paper])
+            compared.setdefault(places.paper, []).extend(keys)
             faults += wrong
     if faults and not any(compared.values()):
         raise HarnessError(
@@ -84,7 +94,7 @@ def _compare_quotations(project: Project, loaded: Sequence[Loaded], paths: Seque
     if faults:
         raise HarnessError(*faults)
     count = sum(map(len, compared.values()))
-    left = sorted({one.spec.paper for one in quoting} - set(compared))
+    left = sorted(set(papers) - set(compared))
     others = f"; no text of {', '.join(left)}" if left else ""
     return f"{count} quotations stand in the texts of {', '.join(compared)}{others}; noted in {path.name}"
 

@@ -12,12 +12,13 @@ from harness import tracking
 from harness.bounds import read_text
 from harness.claims.verdict import Verdict, VerdictFile, dump
 from harness.files import write_text
+from harness.paths import Project
 from harness.pipeline.context import Context, Run
 from harness.pipeline.judging import has_verdicts, read_verdicts
 from harness.pipeline.parallel import Shared, Task, compute_side_by_side
 from harness.report.citations import read_citations
 from harness.report.claim_record import claim_records
-from harness.report.contents import Site, chosen_findings, papers_of
+from harness.report.contents import Paper, Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
 from harness.report.findings import FINDINGS, Picture, read_findings
@@ -28,6 +29,7 @@ from harness.report.pictures import draw_picture
 from harness.report.provenance import provenance
 from harness.report.site import common_pages, manual_pages, paper_pages, write_site
 from harness.report.summary import catalogue_sentence, markdown
+from harness.spec.coverage import read_coverage
 from harness.spec.model import ALPHA, Spec
 from harness.spec.profile import load_params
 from harness.verdicts import baseline
@@ -118,9 +120,10 @@ def site_of(context: Context, specs: Sequence[Run], sections: list[Section], pic
     absent = [run for run in specs if not has_verdicts(run)]
     verdicts = [v for s in sections for v in s.verdicts]
     findings, _ = chosen_findings(read_findings(context.project.specs / FINDINGS), sections, verdicts)
+    papers = papers_of(sections, read_citations(context.project))
     site = Site(
         profile=context.profile_name,
-        papers=papers_of(sections, read_citations(context.project)),
+        papers=_with_coverage(context.project, papers),
         findings=findings,
         pictures=pictures,
         changes=_changes(context, verdicts),
@@ -138,6 +141,17 @@ def site_of(context: Context, specs: Sequence[Run], sections: list[Section], pic
         return site
     judged = judged_runs(specs)
     return replace(site, run=gather_own_run(context, judged, verdicts, flagship))
+
+
+def _with_coverage(project: Project, papers: Sequence[Paper]) -> tuple[Paper, ...]:
+    """The papers, each with what can be checked in it where a file lists that."""
+    listed = read_coverage(project)
+    return tuple(
+        replace(p, coverage=listed[p.key].coverage, not_compared=listed[p.key].not_compared(project))
+        if p.key in listed
+        else p
+        for p in papers
+    )
 
 
 def front(context: Context) -> Path:

@@ -17,6 +17,7 @@ from harness.report.forms import Form
 from harness.report.gather import Section
 from harness.report.own_run import OwnRun
 from harness.report.provenance import Provenance
+from harness.spec.coverage import Coverage
 from harness.verdicts.counts import Count, count
 
 NO_PAPERS = {"own": "Claims of one's own", "harness": "Checks of the harness"}
@@ -31,6 +32,10 @@ class Paper:
     cited: Citation
     """Empty where `specs/papers.yaml` lacks the paper."""
     sections: tuple[Section, ...]
+    coverage: Coverage | None = None
+    """What can be checked in it; None where no file lists that."""
+    not_compared: int = 0
+    """How many headings and quotations of the former are not noted as found in the paper's text."""
 
     @property
     def title(self) -> str:

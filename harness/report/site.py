@@ -29,6 +29,7 @@ from harness.report.claim_page import claim_context, prose_html
 from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.compare import EPSILONS, Comparison, comparisons, draw_comparison, epsilon_words
 from harness.report.contents import NO_PAPERS, Paper, Row, Site, slug
+from harness.report.coverage import count_sentence, sections_shown
 from harness.report.drawing import Drawing, figure_files
 from harness.report.exports import claims_csv, claims_table
 from harness.report.findings import SORTS
@@ -124,6 +125,7 @@ def paper_pages(site: Site, key: str) -> dict[str, str]:
     mine = [f for f in site.findings if f.finding.paper == key]
     given = {"paper": paper, "figures": {s.spec.id: figure_stems(s) for s in paper.sections}}
     given["tables"] = {s.spec.id: _tables_of(site, s) for s in paper.sections}
+    given |= _coverage_context(site, paper)
     html = page("paper.html", "../", findings=mine, pictures=_finding_pictures(site), **given)
     pages = {f"papers/{key}.html": define_terms(html, terms, "../")}
     for section in paper.sections:
@@ -136,6 +138,14 @@ def paper_pages(site: Site, key: str) -> dict[str, str]:
             html = page("claim.html", "../", **given, **neighbours)
             pages[f"claims/{slug(verdict.id)}.html"] = define_terms(html, terms, "../")
     return pages
+
+
+def _coverage_context(site: Site, paper: Paper) -> dict[str, object]:
+    """What the page of a paper says of its places; no sections where no file lists them."""
+    if paper.coverage is None:
+        return {"places": (), "places_counted": ""}
+    shown = sections_shown(paper.coverage, {v.id: v for v in site.verdicts})
+    return {"places": shown, "places_counted": count_sentence(paper.coverage, paper.not_compared)}
 
 
 def _finding_pictures(site: Site) -> dict[str, Drawing | None]:

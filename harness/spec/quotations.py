@@ -106,7 +106,7 @@ def compare_quotations(spec: Spec, document: Document, text: str) -> tuple[list[
     """Keys of the quotations that stand in a text in normal form, and a line on each that does not."""
     keys, faults = [], []
     for place, quote in quotations_of(spec):
-        missing = _first_missing(quote, text)
+        missing = first_missing(quote, text)
         if missing is None:
             keys.append(quotation_key(quote))
         else:
@@ -115,8 +115,8 @@ def compare_quotations(spec: Spec, document: Document, text: str) -> tuple[list[
     return keys, faults
 
 
-def _first_missing(quote: Quote, text: str) -> str | None:
-    """What of a quotation is not in the text, or not after what comes before it; None where all is."""
+def first_missing(quote: Quote, text: str) -> str | None:
+    """What of a quotation is not in a text in normal form, or not after what comes before it; None where all is."""
     at = 0
     for piece in quote.pieces():
         start = text.find(piece, at)

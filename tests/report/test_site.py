@@ -22,6 +22,7 @@ from harness.pipeline.context import Context
 from harness.progress import Progress
 from harness.report.build import build_site
 from harness.report.contents import slug
+from harness.spec.coverage import read_coverage
 from harness.spec.load import load_specs
 from harness.spec.profile import load_params
 from harness.verdicts.counts import CERTAINTIES, DISPROVED
@@ -202,6 +203,34 @@ def test_nothing_an_accessibility_check_finds(site: Path, browser: Any, scheme: 
     brightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ink, paper)]
     assert (brightness[0] < brightness[1]) == (scheme == "light")
     context.close()
+
+
+def test_a_papers_page_lists_what_can_be_checked_in_it(site: Path) -> None:
+    """Each place once: its claims with their verdicts, or why it has none; and how many there are of both."""
+    coverage = read_coverage(Project(REPO))["humphries2020"].coverage
+    text = (site / "papers/humphries2020.html").read_text()
+    listed = text[text.index('<section aria-labelledby="checkable">') :]
+    with_claims = sum(bool(place.claims) for place in coverage.places)
+    none = len(coverage.places) - with_claims
+    assert f"{len(coverage.places)} places: {with_claims} have a claim, {none} have none." in listed
+    assert listed.count("<details>") == len(coverage.sections)
+    assert listed.count("No claim. ") == none
+    known = json.loads((REPO / "reports/sequential/verdicts.json").read_text())["verdicts"]
+    judged = {v["id"] for v in known if v["spec"].startswith(tuple(SPECS))}
+    linked = re.findall(r'href="\.\./claims/([^"]+)\.html"', listed)
+    assert linked == [slug(claim) for place in coverage.places for claim in place.claims if claim in judged]
+    assert 'href="#checkable"' in text
+
+
+@browser_only
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_unfolded_list_of_places_is_not_wider_than_the_page(width: int, site: Path, page: Any) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    for paper in ("humphries2020", "thudi2022", "tramer2025"):
+        page.goto(f"file://{site}/papers/{paper}.html")
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert page.is_visible(".places li")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, paper
 
 
 @browser_only
