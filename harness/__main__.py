@@ -21,6 +21,9 @@ def main() -> None:
         handler = signal.getsignal(signal.SIGINT)
         if handler is signal.default_int_handler:
             signal.signal(signal.SIGINT, _stop_at_once)
+        from harness.processes import collect_rarely
+
+        collect_rarely()
         from harness.commands.app import main as run_program
 
         signal.signal(signal.SIGINT, handler)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 REPO = Path(__file__).resolve().parents[1]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Each process of a run of the suite has a core. What more threads make of a sum is tested where they are asked for.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 SMALL_SPEC = """\
 paper: own
@@ -178,6 +182,35 @@ def run_process(root: Path, *arguments: str, **environment: str) -> subprocess.C
         timeout=300,
     )
     return skip_if_refused(ran)
+
+
+IN_TURN = """
+import json, sys
+from pathlib import Path
+from tests.conftest import run_cli
+ran = [run_cli(Path.cwd(), *words) for words in json.loads(sys.argv[1])]
+json.dump([[one.returncode, one.stdout, one.stderr] for one in ran], sys.stdout)
+"""
+
+
+def run_in_turn(root: Path, *commands: tuple[str, ...], **environment: str) -> list[subprocess.CompletedProcess[str]]:
+    """Several command lines, one after another in one process of their own: it imports TensorFlow once.
+
+    It is for packages that a test makes, which a process loads as it starts. `PYTHONPATH` has to name this repository.
+    """
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}
+    ran = subprocess.run(
+        [sys.executable, "-c", IN_TURN, json.dumps(commands)],
+        cwd=root,
+        env={**kept, "HARNESS_SUITE_SHARED": os.environ["HARNESS_SUITE_SHARED"], **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    answers = zip(commands, json.loads(ran.stdout), strict=True)
+    return [skip_if_refused(subprocess.CompletedProcess(words, *answer)) for words, answer in answers]
 
 
 def run_pieces(

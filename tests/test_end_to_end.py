@@ -22,6 +22,7 @@ import jsonschema
 import pandas as pd
 import pytest
 
+from harness.execution import executors
 from harness.paths import Project
 from tests.conftest import REPO, SMALL_SPEC, run_cli, worker_processes
 
@@ -140,7 +141,9 @@ def test_interrupt_leaves_everything_consistent(finished: Project, tmp_path: Pat
     assert run_cli(root, "store", "verify").returncode == 0
 
 
-def test_a_second_run_computes_nothing_and_changes_nothing(finished: Project) -> None:
+def test_a_second_run_computes_nothing_and_changes_nothing(finished: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it start a worker."""
+    monkeypatch.setattr(executors._Process, "_start", lambda self: pytest.fail("a worker"))
     before, table = cell_files(finished.root), (finished.root / TABLE).read_bytes()
     runs = mlflow_counts(finished.root)
     assert run_cli(finished.root, "run", "-j", "2").returncode == 0

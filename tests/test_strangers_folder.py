@@ -17,6 +17,7 @@ from harness.data.sources import PackageMember
 from harness.errors import HarnessError
 from harness.git import ask_git
 from harness.paths import Project
+from harness.pipeline.parallel import FEW_TASKS
 from harness.tracking import commit
 from tests.conftest import PARAMS, REPO, SMALL_SPEC, empty_tracking_store, run_cli, write_cancer
 
@@ -65,12 +66,23 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+NUMBERS = """\
+paper: own
+title: Two numbers
+where: Section 1
+claims:
+  - {id: two, where: here, kind: theory, statement: 2 is below 3., expect: {kind: inequality, left: 2, relation: "<", right: 3, over: {}}}
+"""
+
+
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with verdicts and a page."""
+    """A project with verdicts and a page, of so many specs that helpers judge and draw them."""
     root = tmp_path_factory.mktemp("judged") / "project"
     (root / "specs" / "own").mkdir(parents=True)
     (root / "specs" / "own" / "cancer.yaml").write_text(SMALL_SPEC)
+    for number in range(FEW_TASKS):
+        (root / "specs" / "own" / f"numbers{number}.yaml").write_text(NUMBERS)
     (root / "params.yaml").write_text(PARAMS)
     (root / "f.py").write_text(TRAIN)
     write_cancer(root / "cancer.csv")

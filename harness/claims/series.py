@@ -131,9 +131,9 @@ def outcomes_by_arm(table: pd.DataFrame) -> dict[str, tuple[dict[int, int], int]
 
     Arms where the number of outcomes is not the same in every repeat are left out: their chances are not known.
     """
-    drawn = {}
+    drawn: dict[str, tuple[dict[int, int], int]] = {}
     chosen = table[table["metric"].isin(OUTCOME)]
-    for arm, group in chosen.groupby("arm"):
+    for arm, group in chosen.groupby("arm") if len(chosen) else ():
         outcome, outcomes = (
             group[group["metric"] == name].drop_duplicates("repeat").set_index("repeat")["value"] for name in OUTCOME
         )

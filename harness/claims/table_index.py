@@ -53,7 +53,9 @@ class TableIndex:
         self._axes, self._cell_axes, self._table = tuple(axes), tuple(cell_axes), table
         self._facts = TableFacts.of(table)
         outcomes = table[table["metric"].isin(OUTCOME)]
-        self._drawn = outcomes_by_arm(outcomes.sort_values(["arm", "attack", "metric", *axes, "repeat"]))
+        if len(outcomes):
+            outcomes = outcomes.sort_values(["arm", "attack", "metric", *axes, "repeat"])
+        self._drawn = outcomes_by_arm(outcomes)
         self.repeats = int(table["repeat"].max()) + 1 if len(table) else 0
         """How many, in all."""
         self.drawn = frozenset(self._drawn)
@@ -155,18 +157,20 @@ class _RowsByCurve:
     @classmethod
     def of(cls, table: pd.DataFrame, axes: tuple[str, ...]) -> _RowsByCurve:
         """Slices of columns cost a tenth of what frames of groups would."""
-        by = ["arm", "attack", "metric", *axes]
-        codes = [_order_codes(table[name]) for name in by]
+        columns = [pd.factorize(table[name], sort=True) for name in ("arm", "attack", "metric", *axes)]
+        # Nothing comes last.
+        codes = [np.where(code < 0, len(distinct), code) for code, distinct in columns]
         order = np.lexsort([table["repeat"].to_numpy(), *codes[::-1]])
         changed = np.zeros(max(0, len(order) - 1), dtype=bool)
         for code in codes:
             changed |= np.diff(code[order]) != 0
         starts = np.concatenate([[0], np.flatnonzero(changed) + 1, [len(order)]]).astype(np.int64)
         first = order[starts[:-1]] if len(order) else order
-        names = [table[name].iloc[first].tolist() for name in by[:3]]
+        # A column is of few distinct values, and to take one by one out of a column of texts is slow.
+        names = [[*map(str, distinct), "nan"] for _, distinct in columns[:3]]
         of_curve: dict[MetricKey, tuple[int, int]] = {}
-        for i, (arm, attack, metric) in enumerate(zip(*names, strict=True)):
-            key = str(arm), str(attack), str(metric)
+        for i, (arm, attack, metric) in enumerate(zip(*(code[first].tolist() for code in codes[:3]), strict=True)):
+            key = names[0][arm], names[1][attack], names[2][metric]
             of_curve[key] = of_curve.get(key, (i, i))[0], i + 1
         numbers = {name: table[name].to_numpy(kind)[order] for name, kind in NUMBERS.items() if name in table}
         levels = tuple(table[name].iloc[first].to_numpy() for name in axes)
@@ -184,9 +188,3 @@ class _RowsByCurve:
             levels = zip(self.axes, (column[i] for column in self.levels), strict=True)
             where = place((axis, v) for axis, v in levels if v == v and v is not None)
             yield where, Numbers(*(column[rows] for column in self.numbers.values()))
-
-
-def _order_codes(column: pd.Series) -> Array:
-    """(n,) int: the place of each value among the column's distinct ones in order; nothing comes last."""
-    codes, distinct = pd.factorize(column, sort=True)
-    return np.where(codes < 0, len(distinct), codes)

@@ -16,6 +16,7 @@ from harness.commands.common import (
     Workers,
     check_writable_file,
     print_json,
+    project_here,
     resolve_specs,
 )
 from harness.commands.tables import print_text
@@ -84,7 +85,7 @@ def compare(
     for file, option in ((junit, "--junit"), (summary, "--summary")):
         check_writable_file(file, option)
     if not specs:
-        preload_helpers(workers)
+        preload_helpers(workers, project_here())
     all_verdicts, differences, profile_names = [], [], []
     groups = resolve_specs(specs, profile, workers, quiet)
     if baseline_file is not None and len(groups) > 1:

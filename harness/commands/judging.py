@@ -18,6 +18,7 @@ from harness.commands.common import (
     check_writable_file,
     print_json,
     print_verdicts,
+    project_here,
     resolve_specs,
     runs_on_page,
 )
@@ -85,7 +86,7 @@ def judge(
     if max_bytes is not None:
         raise HarnessError("--max-bytes is only for --bundle")
     if not specs:
-        preload_helpers(workers)
+        preload_helpers(workers, project_here())
     groups, verdicts = resolve_specs(specs, profile, workers, quiet), []
     for context, runs in groups:
         name = "judge" if any(one.spec.experiment is not None for one in runs) else "theory"
@@ -159,7 +160,8 @@ def begin_drawing() -> None:
     """Let helpers read what draws, while this process reads specs and what draws."""
     from harness.pipeline.parallel import preload_helpers
 
-    preload_helpers(None, "harness.report.build", "matplotlib.figure", "matplotlib.backends.backend_svg")
+    modules = ("harness.report.build", "matplotlib.figure", "matplotlib.backends.backend_svg")
+    preload_helpers(None, project_here(), *modules)
 
 
 def print_outcome(context: Context, verdicts: Sequence[Verdict]) -> None:

@@ -19,7 +19,7 @@ from harness.errors import HarnessError
 from harness.execution.schedule import Batch
 from harness.execution.work import run_pieces_here
 from harness.paths import Project
-from harness.processes import SAFE_ENVIRONMENT, set_variable
+from harness.processes import SAFE_ENVIRONMENT, collect_as_usual, end_without_collecting, set_variable
 
 # The variables that libraries take their number of threads from.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
@@ -97,6 +97,7 @@ class InProcess(Executor):
     def __init__(self, project: Project) -> None:
         self.project = project
         self._queue: deque[Batch] = deque()
+        collect_as_usual()
 
     @property
     def has_room(self) -> bool:
@@ -126,6 +127,7 @@ class InProcess(Executor):
 def _start_worker(parent: int) -> None:
     """Initialise a worker: it ignores Ctrl-C, and ends itself when its parent is gone (killed, out of memory)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_without_collecting()  # for which a run would wait
 
     def watch() -> None:
         while os.getppid() == parent:

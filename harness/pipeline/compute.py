@@ -186,9 +186,10 @@ def _write_measurements(run: Run, plan: Plan, worker_pool: WorkerPool) -> pd.Dat
 
 
 def _list_plans(plans: Iterator[tuple[Run, Plan]], worker_pool: WorkerPool) -> list[tuple[Run, Plan]]:
-    """All plans as a list. Workers warm up meanwhile, since calibrating noise takes seconds."""
-    first = list(itertools.islice(plans, 1))
-    if first:
+    """All plans as a list. Workers warm up meanwhile, since calibrating noise takes seconds, unless the first plan has
+    nothing to compute: probably none has."""
+    first, store = list(itertools.islice(plans, 1)), Store(worker_pool.project.store)
+    if not all(store.has(piece.kind, piece.key) for _, plan in first for piece in plan.pieces()):
         worker_pool.warm_up()
     return [*first, *plans]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import pickle
@@ -13,17 +12,15 @@ from functools import lru_cache
 from multiprocessing import forkserver
 from typing import Any, Generic, TypeVar
 
+from harness.paths import Project
 from harness.pipeline.context import Context
-from harness.processes import SAFE_ENVIRONMENT, environment
+from harness.processes import SAFE_ENVIRONMENT, collect_rarely, environment
 from harness.progress import silence_accountant_warnings
+from harness.spec.load import spec_paths
 
 T = TypeVar("T")
 FEW_TASKS = 3
 """So many pieces are done in this process: helpers would be there after they are done."""
-ALLOCATIONS = 500_000
-"""Objects, over those that are gone, after which the interpreter looks for cycles of dead ones. By itself it does so
-after 700, and reads specs and verdicts each time, which live as long as the process: that is 3% of the time of
-`harness compare -p sequential` on two cores (34.6 s, not 33.6), and a tenth of what a site costs."""
 HELPER_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **SAFE_ENVIRONMENT}
 """One thread each; and no `selectors.py` of the folder that the user is in comes before the standard library's."""
 
@@ -90,21 +87,17 @@ def compute_side_by_side(tasks: Sequence[Task[T]], context: Context, label: str)
     return [results[number] for number in range(len(tasks))]
 
 
-def preload_helpers(workers: int | None, *modules: str) -> None:
+def preload_helpers(workers: int | None, project: Project, *modules: str) -> None:
     """Start importing modules in helper processes, while this process goes on (default: the judge's modules).
 
     It saves 0.8 s of a command, whatever it judges or draws.
 
-    `workers`: the number of workers that was asked for; with 1, or on one core, nothing is started.
+    `workers`: the number of workers that was asked for; with 1, or on one core, nothing is started. Nor is anything for
+    a project of so few specs that this process does them all, and helpers would cost as much processor time as it.
     """
     collect_rarely()
-    if workers != 1 and (os.cpu_count() or 1) > 1:
+    if len(spec_paths(project)) > FEW_TASKS and workers != 1 and (os.cpu_count() or 1) > 1:
         _start_server(*modules or ("harness.pipeline.judging",))
-
-
-def collect_rarely() -> None:
-    """Make this process' garbage collector run more seldom."""
-    gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
 
 
 def _set_up_helper() -> None:

@@ -82,7 +82,6 @@ def reference() -> dict[str, list[ReferenceEntry]]:
 def _entry(name: str, cls: type[Plugin]) -> ReferenceEntry:
     text = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
     rest = " ".join(" ".join((cls.__doc__ or "").split("\n\n")[1:]).split())
-    fields = tuple(
-        (f, " ".join((info.description or "").split())) for f, info in cls.model_fields.items() if f != "kind"
-    )
+    described = cls.describe_fields()
+    fields = tuple((f, " ".join(described.get(f, "").split())) for f in cls.model_fields if f != "kind")
     return ReferenceEntry(name, text or cls.summary, rest, fields)

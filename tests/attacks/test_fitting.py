@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from harness.paths import Project
 from harness.spec.load import load_specs
 from harness.testing import memorising_target
 from tests.attacks.test_pooled import Known, outputs, pool_and_target
-from tests.conftest import REPO, SMALL_SPEC, run_cli, run_process
+from tests.conftest import REPO, SMALL_SPEC, run_cli, run_in_turn, run_process
 
 LEFTOVER = Known(outputs(np.ones(4)), outputs(np.zeros(4)), outputs(np.zeros(2)))
 
@@ -117,11 +118,14 @@ import numpy as np
 
 from harness.plugins import ATTACKS, Answers, MembershipAttack
 
+PARTS = [ASKED]
+
 
 @ATTACKS.register
 class Asks(MembershipAttack):
     kind: Literal["asks"] = "asks"
     pool: str = "shadows"
+    part: int
     summary: ClassVar[str] = "made up"
 
     @property
@@ -129,44 +133,68 @@ class Asks(MembershipAttack):
         return self.pool
 
     def fit(self, pool, seed):
-        return {"learnt": np.array([float(np.sum(PART)) for model in pool])}
+        return {"learnt": np.array([float(np.sum(PARTS[self.part](pool, model))) for model in pool])}
 
     def answer(self, members, nonmembers, fitted):
         inside, outside = members.losses(), nonmembers.losses()
         return Answers(-inside, -outside, inside < 1, outside < 1)
 """
 ASKING = SMALL_SPEC.replace(
-    "  logloss: {kind: logloss}\n", "  logloss: {kind: logloss}\n  asks: {kind: asks}\n"
+    "  logloss: {kind: logloss}\n", "  logloss: {kind: logloss}\n  asks: {kind: asks, part: PART}\n"
 ).replace("  repeats: 2\n", "  repeats: 1\n  pools: {shadows: {count: 1}}\n")
 
 
-@pytest.mark.parametrize(
-    ("part", "says"),
-    [
-        ("model.members.losses()", None),
-        ("model.oracle.n_classes", None),
-        ("pool.masks", "has models on records of the adversary's own, so no masks of the candidate records; set"),
-        ("model.features()[0]", "gives no features to an attack that does not say that it reads them"),
-        ("model.test.labels", "an attack asked for test records, and this model has none"),
-    ],
-)
-def test_a_plug_in_that_asks_its_pool_for_what_it_has_not_is_told_in_one_line(
-    part: str, says: str | None, make_project: Callable[..., Project], tmp_path: Path
-) -> None:
-    project, packages = make_project(ASKING), tmp_path / "packages"
-    described = packages / "asks-1.0.dist-info"
+ASKED = {
+    "model.members.losses()": None,
+    "model.oracle.n_classes": None,
+    "pool.masks": "has models on records of the adversary's own, so no masks of the candidate records; set",
+    "model.features()[0]": "gives no features to an attack that does not say that it reads them",
+    "model.test.labels": "an attack asked for test records, and this model has none",
+}
+"""By what a plug-in asks its pool for, what it is told; None where it gets it."""
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """A folder with an installed package, whose attack asks for a part by its place among all."""
+    folder = tmp_path / "packages"
+    described = folder / "asks-1.0.dist-info"
     described.mkdir(parents=True)
-    (packages / "asks.py").write_text(OUTSIDE.replace("PART", part))
+    asked = ", ".join(f"lambda pool, model: {part}" for part in ASKED)
+    (folder / "asks.py").write_text(OUTSIDE.replace("ASKED", asked))
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: asks\nVersion: 1.0\n")
     (described / "entry_points.txt").write_text("[harness.plugins]\nasks = asks\n")
-    ran = run_process(project.root, "run", "-q", "-p", "full", PYTHONPATH=f"{packages}:{REPO}")
+    return folder
+
+
+def check_answer(ran: CompletedProcess[str], spec: str, says: str | None) -> None:
     if says is None:
         assert ran.returncode == 0, ran.stderr
         return
     assert ran.returncode == 2
     (line,) = ran.stderr.splitlines()
-    assert line.startswith("harness: specs/own/cancer.yaml:")
+    assert line.startswith(f"harness: specs/own/{spec}.yaml:")
     assert says in line
+
+
+def test_a_plug_in_that_asks_its_pool_for_what_it_has_not_is_told_in_one_line(
+    make_project: Callable[..., Project], packages: Path
+) -> None:
+    for number in range(len(ASKED)):
+        project = make_project(ASKING.replace("PART", str(number)), f"own/asks{number}")
+    commands = [("run", "-q", "-p", "full", f"own/asks{number}") for number in range(len(ASKED))]
+    answers = run_in_turn(project.root, *commands, PYTHONPATH=f"{packages}:{REPO}")
+    for number, (ran, says) in enumerate(zip(answers, ASKED.values(), strict=True)):
+        check_answer(ran, f"asks{number}", says)
+
+
+def test_workers_load_a_plug_in_and_hand_on_what_it_is_told(
+    make_project: Callable[..., Project], packages: Path
+) -> None:
+    number = list(ASKED).index("pool.masks")
+    project = make_project(ASKING.replace("PART", str(number)))
+    ran = run_process(project.root, "run", "-q", "-p", "full", "-j", "2", PYTHONPATH=f"{packages}:{REPO}")
+    check_answer(ran, "cancer", ASKED["pool.masks"])
 
 
 @pytest.mark.parametrize(
@@ -180,7 +208,7 @@ def test_a_plug_in_that_asks_its_pool_for_what_it_has_not_is_told_in_one_line(
 def test_a_worker_has_the_table_where_an_attack_reads_features_of_shadow_models(
     attack: str, make_project: Callable[..., Project]
 ) -> None:
-    project = make_project(ASKING.replace("{kind: asks}", attack))
+    project = make_project(ASKING.replace("{kind: asks, part: PART}", attack))
     plan = make_plan(project, load_specs(project, [])[0].spec)
     fits = [piece for piece in plan.pieces() if piece.kind == "fit"]
     assert fits
@@ -189,7 +217,7 @@ def test_a_worker_has_the_table_where_an_attack_reads_features_of_shadow_models(
 
 
 def test_a_pool_of_the_other_kind_is_refused_before_anything_is_computed(make_project: Callable[..., Project]) -> None:
-    project = make_project(ASKING.replace("{kind: asks}", "{kind: lira, pool: shadows}"))
+    project = make_project(ASKING.replace("{kind: asks, part: PART}", "{kind: lira, pool: shadows}"))
     ran = run_cli(project.root, "validate")
     assert ran.returncode == 2
     (line,) = ran.stderr.splitlines()

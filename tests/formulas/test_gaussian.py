@@ -158,9 +158,12 @@ def test_a_single_batch_that_may_leave_the_record_out_shows_what_is_known(sigma:
 def test_the_bound_of_many_epochs_is_that_of_each_number_of_them_or_a_little_less(
     share: float, sigma: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_each = _epsilon_of_total(sigma * math.sqrt(3000 * 14), 1, 3000, share, 1e-5)
-    monkeypatch.setattr(presence, "MOST_TIMES", 1000)
-    grouped = _epsilon_of_total(sigma * math.sqrt(3000 * 14), 1, 3000, share, 1e-5)
+    """Several numbers a group, of all shares but the last."""
+    asked = sigma * math.sqrt(1200 * 14), 1, 1200, share, 1e-5
+    of_each = _epsilon_of_total(*asked)
+    monkeypatch.setattr(presence, "MOST_TIMES", 400)
+    monkeypatch.setattr(presence, "GROUPS", 80)
+    grouped = _epsilon_of_total(*asked)
     assert of_each * 0.98 <= grouped <= of_each * (1 + 1e-9)
 
 
