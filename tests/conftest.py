@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from harness.execution.executor import RunReport
     from harness.execution.plan import Piece
     from harness.progress import Progress
+    from harness.spec.load import Loaded
 
 REPO = Path(__file__).resolve().parents[1]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -124,9 +125,17 @@ def empty_tracking_store() -> Path:
 
 def prepare_tracking(root: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
     """Give a project that is about to run, and was never, the store that MLflow would make there."""
-    runs = arguments[:1] == ("run",) and "MLFLOW_TRACKING_URI" not in environment
+    runs = arguments[:1] in (("run",), ("survey",)) and "MLFLOW_TRACKING_URI" not in environment
     if runs and (root / "specs").is_dir() and not (root / "mlflow.db").exists():
         shutil.copy(empty_tracking_store(), root / "mlflow.db")
+
+
+@cache
+def committed_specs() -> tuple[Loaded, ...]:
+    """Every committed spec, as all tests of a process share it: it takes a second to read them."""
+    from harness.spec.load import load_specs
+
+    return tuple(load_specs(Project(REPO), []))
 
 
 @cache
