@@ -96,7 +96,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A directory that all processes of this run of the suite share.
 
     What tests start inherits a tracking store of this process, so that not each makes one of its own, and may keep
-    the byte code of the modules that it imports, as the next one imports the same.
+    the byte code of the modules that it imports, as the next one imports the same. What this process writes need not
+    outlive the machine's power, so it waits for no disk.
     """
     base = tmp_path_factory.getbasetemp()
     result = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
@@ -104,6 +105,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("HARNESS_SUITE_SHARED", str(result))
         patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{base / 'mlflow.db'}")
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setattr(os, "fsync", lambda _: None)
         yield result
 
 

@@ -64,7 +64,7 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
     "new": ("formula mine", 0, "mine/mine.py"),
     "accountants": ("--epsilon 1", 0, "rdp"),
     "audit": ("fast --epsilon 4 --runs 4 -q", 0, ""),
-    "survey": ("table.csv --label y -q", 0, "advantage"),
+    "survey": ("table.csv --label y --repeats 2 -q", 0, "advantage"),
     "data fetch": ("", 0, "no spec names a data set that has to be fetched"),
     "data status": ("purchase100-substitute", 0, "purchase100-substitute"),
     "store verify": ("-q", 0, "0 damaged"),
