@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from harness.execution.executor import RunReport
     from harness.execution.plan import Piece
     from harness.progress import Progress
+    from harness.spec.load import Loaded
 
 REPO = Path(__file__).resolve().parents[1]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -95,7 +96,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A directory that all processes of this run of the suite share.
 
     What tests start inherits a tracking store of this process, so that not each makes one of its own, and may keep
-    the byte code of the modules that it imports, as the next one imports the same.
+    the byte code of the modules that it imports, as the next one imports the same. What this process writes need not
+    outlive the machine's power, so it waits for no disk.
     """
     base = tmp_path_factory.getbasetemp()
     result = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
@@ -103,6 +105,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("HARNESS_SUITE_SHARED", str(result))
         patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{base / 'mlflow.db'}")
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setattr(os, "fsync", lambda _: None)
         yield result
 
 
@@ -124,9 +127,17 @@ def empty_tracking_store() -> Path:
 
 def prepare_tracking(root: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
     """Give a project that is about to run, and was never, the store that MLflow would make there."""
-    runs = arguments[:1] == ("run",) and "MLFLOW_TRACKING_URI" not in environment
+    runs = arguments[:1] in (("run",), ("survey",)) and "MLFLOW_TRACKING_URI" not in environment
     if runs and (root / "specs").is_dir() and not (root / "mlflow.db").exists():
         shutil.copy(empty_tracking_store(), root / "mlflow.db")
+
+
+@cache
+def committed_specs() -> tuple[Loaded, ...]:
+    """Every committed spec, as all tests of a process share it: it takes a second to read them."""
+    from harness.spec.load import load_specs
+
+    return tuple(load_specs(Project(REPO), []))
 
 
 @cache

@@ -24,7 +24,7 @@ from harness.pipeline.tables import DIGITS, advantages
 from harness.progress import Progress
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import choose, load_params
-from tests.conftest import REPO, SMALL_SPEC, run_cli, write_cancer
+from tests.conftest import REPO, SMALL_SPEC, committed_specs, run_cli, write_cancer
 from tests.dvc_runs import dvc, edit, reproduce, stages_run, stale, trained
 
 PARAMS = """\
@@ -307,7 +307,7 @@ def test_the_committed_curves_are_those_of_the_committed_tables() -> None:
     assert params.flagship is not None
     context = Context(project, params.flagship, params.profiles[params.flagship], 1, Progress(quiet=True))
     seen = 0
-    for loaded in load_specs(project, []):
+    for loaded in committed_specs():
         run = context.resolve(loaded)
         path = run.measurements_file
         if path.is_file():
@@ -325,7 +325,7 @@ def test_every_attack_has_a_threshold_with_half_of_the_largest_advantage() -> No
     project = Project(REPO)
     without: set[str] = set()
     clear = rehearsed = learnt = 0
-    for loaded in load_specs(project, []):
+    for loaded in committed_specs():
         path = project.reports / "sequential" / loaded.spec.id / "measurements.parquet"
         if not path.is_file():
             continue

@@ -19,7 +19,7 @@ import pytest
 
 from harness.commands import new_project
 from harness.paths import Project, find_project
-from tests.conftest import REPO, run_cli, run_process, whole_program
+from tests.conftest import REPO, run_cli, run_in_turn, run_process, whole_program
 from tests.test_ci import run_step
 
 SPEC = """\
@@ -64,7 +64,7 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
     "new": ("formula mine", 0, "mine/mine.py"),
     "accountants": ("--epsilon 1", 0, "rdp"),
     "audit": ("fast --epsilon 4 --runs 4 -q", 0, ""),
-    "survey": ("table.csv --label y -q", 0, "advantage"),
+    "survey": ("table.csv --label y --repeats 2 -q", 0, "advantage"),
     "data fetch": ("", 0, "no spec names a data set that has to be fetched"),
     "data status": ("purchase100-substitute", 0, "purchase100-substitute"),
     "store verify": ("-q", 0, "0 damaged"),
@@ -321,10 +321,8 @@ def test_a_bundle_of_a_project_with_a_plug_in_judges_itself_again(tmp_path: Path
         assert run_cli(root, "new", sort, f"my-{sort}").returncode == 0
         install(root / f"my-{sort}", site, f"my-{sort}")
     path = f"{site}:{REPO}"
-    ran = run_process(root, "run", "-q", "-j", "1", PYTHONPATH=path)
-    assert ran.returncode == 0, ran.stderr
-    ran = run_process(root, "bundle", CLAIM, "-o", "x.zip", PYTHONPATH=path)
-    assert ran.returncode == 0, ran.stderr
+    for ran in run_in_turn(root, ("run", "-q"), ("bundle", CLAIM, "-o", "x.zip"), PYTHONPATH=path):
+        assert ran.returncode == 0, ran.stderr
     zipfile.ZipFile(root / "x.zip").extractall(there)
     installed = json.loads((there / "installed.json").read_text())
     assert installed["harness"].startswith("harness ")

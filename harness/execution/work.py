@@ -6,10 +6,13 @@ results do not depend on who computes what when.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from harness.errors import HarnessError
 from harness.execution.attack_cell import compute_evaluation, compute_fit
@@ -37,7 +40,7 @@ def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str
     seconds = dict.fromkeys((p.key for p in pieces), 0.0)
     if missing and missing[0].kind == "train":
         started = time.perf_counter()
-        with threadpool_limits(limits=1):
+        with _one_thread():
             results = compute_training(project, missing)
         share = (time.perf_counter() - started) / len(missing)
         for piece, result in zip(missing, results, strict=True):
@@ -46,7 +49,7 @@ def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str
         return list(seconds.items())
     for piece in missing:
         started = time.perf_counter()
-        with threadpool_limits(limits=1):
+        with _one_thread():
             try:
                 result = _COMPUTE[piece.kind](project, store, piece)
             except HarnessError as error:
@@ -55,6 +58,19 @@ def run_pieces_here(project: Project, pieces: Sequence[Piece]) -> list[tuple[str
         seconds[piece.key] = time.perf_counter() - started
         _keep(store, piece, result, seconds[piece.key])
     return list(seconds.items())
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Context manager: the libraries that are loaded compute on one thread."""
+    limited: AbstractContextManager[object] = _thread_pools(len(sys.modules)).limit(limits=1)
+    return limited
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(_: int) -> ThreadpoolController:
+    """The thread pools of the libraries that are loaded, once this many modules are: to look for them takes 6 ms, as
+    long as a small piece."""
+    return ThreadpoolController()
 
 
 def _keep(store: Store, piece: Piece, result: Result, seconds: float) -> None:

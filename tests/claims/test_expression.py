@@ -33,11 +33,9 @@ from harness.claims.expression import (
     width,
 )
 from harness.claims.verdict import Verdict, VerdictFile, dump
-from harness.paths import Project
-from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
-from tests.conftest import REPO
+from tests.conftest import REPO, committed_specs
 from tests.verdict_fields import change
 
 TREES: TypeAdapter[Expression] = TypeAdapter(Expression)
@@ -47,7 +45,7 @@ VERDICTS = REPO / "reports/sequential/verdicts.json"
 @pytest.fixture(scope="module")
 def claims() -> dict[str, list[ClaimKind]]:
     """Every part of every committed claim."""
-    specs = [one.spec for one in load_specs(Project(REPO), [])]
+    specs = [one.spec for one in committed_specs()]
     return {f"{spec.id}#{claim.id}": list(claim.theory or spec.parts(claim)) for spec in specs for claim in spec.claims}
 
 
@@ -83,7 +81,7 @@ def test_trees_come_back_from_a_file_as_they_were(claims: dict[str, list[ClaimKi
 
 def test_judging_gives_the_trees_with_the_texts() -> None:
     """Of a spec that is not run, which are those of its declaration."""
-    one = next(one for one in load_specs(Project(REPO), []) if one.spec.id == "humphries2020/fig6")
+    one = next(one for one in committed_specs() if one.spec.id == "humphries2020/fig6")
     judged = judge_spec(scale(one.spec, "full", Profile()), "0" * 64, None)
     assert len(judged) == len(one.spec.claims)
     for verdict, claim in zip(judged, one.spec.claims, strict=True):

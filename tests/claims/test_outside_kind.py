@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from harness.paths import Project
-from tests.conftest import REPO, run_process
+from tests.conftest import REPO, run_in_turn
 from tests.results.files import experiment, log
 
 KIND = '''
@@ -111,11 +111,11 @@ def test_a_kind_from_outside_is_as_good_as_one_of_the_harness(
     }
     with (project.root / "mine.yaml").open("w") as file:
         YAML().dump(spec, file)
-    ran = run_process(project.root, "run", "-q", "mine.yaml", PYTHONPATH=f"{packages}:{REPO}")
+    commands = (("run", "-q", "mine.yaml"), ("judge", "mine.yaml", "--json"), ("explain", "mine.yaml#holds"))
+    ran, judged, explained = run_in_turn(project.root, *commands, PYTHONPATH=f"{packages}:{REPO}")
     assert ran.returncode == 0, ran.stderr
-    ran = run_process(project.root, "judge", "mine.yaml", "--json", PYTHONPATH=f"{packages}:{REPO}")
-    assert ran.returncode == 0, ran.stderr
-    verdicts = {v["id"].partition("#")[2]: v for v in json.loads(ran.stdout)}
+    assert judged.returncode == 0, judged.stderr
+    verdicts = {v["id"].partition("#")[2]: v for v in json.loads(judged.stdout)}
     assert {name: v["verdict"] for name, v in verdicts.items()} == {
         "holds": "reproduced",
         "near": "inconclusive",
@@ -123,10 +123,9 @@ def test_a_kind_from_outside_is_as_good_as_one_of_the_harness(
         "counted": "reproduced",
     }
     assert verdicts["near"]["hangs_on"] == ["a tolerance of 0.12 in place of 0.06"]
-    ran = run_process(project.root, "explain", "mine.yaml#holds", PYTHONPATH=f"{packages}:{REPO}")
-    assert ran.returncode == 0, ran.stderr
-    assert "where at least" in ran.stdout
-    assert "to spare" in ran.stdout
+    assert explained.returncode == 0, explained.stderr
+    assert "where at least" in explained.stdout
+    assert "to spare" in explained.stdout
     pages = [page.read_text() for page in project.root.rglob("*.html") if "holds" in page.name]
     assert any('class="forest"' in page and "difference</th>" in page for page in pages)
 

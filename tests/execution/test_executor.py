@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -12,10 +13,12 @@ from collections.abc import Callable
 import pytest
 
 from harness.execution import executors
+from harness.execution.executor import WorkerPool
 from harness.execution.plan import Piece
 from harness.execution.planner import make_plan
 from harness.execution.store import Store
 from harness.paths import Project
+from harness.processes import ALLOCATIONS, USUAL_ALLOCATIONS, collect_rarely
 from harness.progress import Progress
 from harness.spec.load import load_specs
 from tests.conftest import SMALL_SPEC, run_pieces, worker_processes
@@ -52,6 +55,17 @@ def test_a_process_that_holds_much_is_renewed_and_nothing_is_lost(
     assert all(store.has(p.kind, p.key) for p in pieces)
     assert (len(started) > 2) == renewed
     assert run_pieces(project, pieces, 2, Progress(quiet=True), "test").reused == len(pieces)
+
+
+def test_a_run_in_one_process_looks_for_dead_objects_as_often_as_python_does(make_project: Make) -> None:
+    """Graphs that TensorFlow is done with are such."""
+    usual = gc.get_threshold()
+    collect_rarely()
+    with WorkerPool(make_project(), 1, Progress(quiet=True)) as worker_pool:
+        assert gc.get_threshold()[0] == ALLOCATIONS
+        worker_pool.start()
+        assert gc.get_threshold()[0] == USUAL_ALLOCATIONS
+    gc.set_threshold(*usual)
 
 
 def test_memory_that_a_process_holds() -> None:

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
-from harness.pipeline.parallel import ALLOCATIONS, FEW_TASKS, Shared, Task, compute_side_by_side
+from harness.paths import Project
+from harness.pipeline import parallel
+from harness.pipeline.parallel import FEW_TASKS, Shared, Task, compute_side_by_side, preload_helpers
+from harness.processes import ALLOCATIONS
 from harness.progress import Progress
 
 CONTEXT: Any = SimpleNamespace(workers=2, progress=Progress(quiet=True))
@@ -110,6 +113,26 @@ def test_helpers_seldom_look_for_dead_objects_and_a_caller_as_often_as_before() 
     results = compute_side_by_side([Task(threshold, (n,), str(n), 1) for n in range(20)], CONTEXT, "asking")
     assert {number for number, _ in results} == {ALLOCATIONS}
     assert gc.get_threshold() == before
+
+
+def test_helpers_are_begun_early_where_a_project_has_work_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A spec is one piece or more; files that are only extended are none."""
+    begun: list[tuple[str, ...]] = []
+    monkeypatch.setattr(parallel, "_start_server", lambda *modules: begun.append(modules))
+    monkeypatch.setattr(parallel, "collect_rarely", lambda: None)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    (tmp_path / "specs").mkdir()
+    for name in ("_base", "papers", *(f"spec{n}" for n in range(FEW_TASKS))):
+        (tmp_path / "specs" / f"{name}.yaml").touch()
+    preload_helpers(None, Project(tmp_path))
+    assert begun == []
+    (tmp_path / "specs" / "more.yaml").touch()
+    preload_helpers(1, Project(tmp_path))
+    assert begun == []
+    preload_helpers(None, Project(tmp_path), "json")
+    assert begun == [("json",)]
 
 
 def test_what_a_piece_raises_stops_what_has_not_begun(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import dataclasses
 import html
 import io
 import re
+from functools import cache
 
 import pytest
 
@@ -35,6 +36,7 @@ Judged = tuple[str, list[Verdict], dict[str, Spec], dict[str, ClaimRecord]]
 """A profile, its verdicts, its specs and the record of each claim."""
 
 
+@cache
 def runs_of(profile: str) -> tuple[Context, list[Run]]:
     """A profile of this checkout, and the specs that it decides."""
     name, chosen = choose(load_params(Project(REPO)), profile)

@@ -7,17 +7,15 @@ from pathlib import Path
 import pytest
 
 from harness.claims.expectation import CLAIM_KINDS
-from harness.paths import Project
 from harness.report.forms import FILE, forms_of, read_forms
 from harness.spec.document import load_document
-from harness.spec.load import load_specs
-from tests.conftest import REPO
+from tests.conftest import REPO, committed_specs
 
 SPEC = "claims:\n  - id: a\n    expect: {{kind: {kind}, of: {{metric: auc}}, axis: p}}\n"
 
 
 def test_every_claim_of_every_spec_has_a_form() -> None:
-    loaded = load_specs(Project(REPO), [])
+    loaded = committed_specs()
     claims = {f"{one.spec.id}#{claim.id}" for one in loaded for claim in one.spec.claims}
     without = sorted(claims - read_forms(REPO / "specs" / FILE, loaded).keys())
     assert without == [], "commit the claims, then derive: python -m tests.golden.forms"

@@ -34,13 +34,13 @@ from harness.report.tex import untex
 from harness.report.vocabulary import figure, letter, letters
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
-from tests.conftest import REPO
+from tests.conftest import REPO, committed_specs
 
 
 @pytest.fixture(scope="module")
 def judged() -> tuple[dict[str, Spec], list[Verdict]]:
     """The committed verdicts of the flagship, and the specs that they are of."""
-    specs = {one.spec.id: one.spec for one in load_specs(Project(REPO), [])}
+    specs = {one.spec.id: one.spec for one in committed_specs()}
     text = (REPO / "reports/sequential/verdicts.json").read_text()
     return specs, list(VerdictFile.model_validate_json(text).verdicts)
 

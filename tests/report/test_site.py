@@ -26,7 +26,7 @@ from harness.spec.coverage import read_coverage
 from harness.spec.load import load_specs
 from harness.spec.profile import load_params
 from harness.verdicts.counts import CERTAINTIES, DISPROVED
-from tests.conftest import REPO, SMALL_SPEC, run_cli
+from tests.conftest import REPO, SMALL_SPEC, committed_specs, run_cli
 from tests.report.pages import read_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -554,7 +554,7 @@ def test_a_finding_is_shown_only_while_its_claims_are_as_it_says(site: Path) -> 
     findings = read_findings(REPO / "specs/findings.yaml")
     text = (REPO / "reports/sequential/verdicts.json").read_text()
     verdicts = {v.id: v for v in VerdictFile.model_validate_json(text).verdicts}
-    specs = {one.spec.id: one.spec for one in load_specs(Project(REPO), [])}
+    specs = {one.spec.id: one.spec for one in committed_specs()}
     kept, dropped = findings_that_hold(findings, verdicts, specs)
     assert dropped == []
     assert len(kept) == len(findings)

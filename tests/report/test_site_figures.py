@@ -18,7 +18,7 @@ from harness.report.build import build_site
 from harness.report.glossary import Term, define_terms, read_glossary
 from harness.spec.load import load_specs
 from harness.spec.profile import load_params
-from tests.conftest import REPO
+from tests.conftest import REPO, committed_specs
 from tests.report.boxes import count_labels, label_faults
 from tests.report.pages import read_page
 from tests.report.test_site import browser, browser_only  # noqa: F401 (a fixture)
@@ -102,7 +102,7 @@ def test_pointing_at_a_claim_lights_its_points_wherever_something_of_it_is_drawn
       return [chip.getAttribute('href').split('/').pop(), lit, all, section.querySelectorAll('.its').length]; })"""
     parts = {
         f"{one.spec.id}#{claim.id}": [o for part in one.spec.parts(claim) for o in part.operands()]
-        for one in load_specs(Project(REPO), [])
+        for one in committed_specs()
         if one.spec.experiment is not None
         for claim in one.spec.claims
         if not claim.theory

@@ -18,7 +18,7 @@ from harness.paths import Project
 from harness.spec.document import load_document
 from harness.spec.load import load_spec, load_specs, resolve_names, spec_paths
 from harness.spec.schema import json_schema, schema_text
-from tests.conftest import REPO, SMALL_SPEC
+from tests.conftest import REPO, SMALL_SPEC, committed_specs
 
 Make = Callable[..., Project]
 CASES = [
@@ -243,7 +243,7 @@ def test_every_training_claim_of_the_figures_is_declared() -> None:
         "h-fig6-cap",
         "h-fig6-shadow-higher",
     }
-    declared = {c for one in load_specs(Project(REPO), []) for claim in one.spec.claims for c in claim.catalogue}
+    declared = {c for one in committed_specs() for claim in one.spec.claims for c in claim.catalogue}
     assert wanted <= declared
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from harness.claims.origin import Quote, normal_form
 from harness.paths import Project
-from harness.spec.load import Loaded, load_specs
+from harness.spec.load import Loaded
 from harness.spec.quotations import quotation_key, read_compared
-from tests.conftest import REPO
+from tests.conftest import REPO, committed_specs
 
 PAPERS = Path(os.environ.get("HARNESS_PAPERS", REPO.parent / "shared" / "papers"))
 LONGEST = 60
@@ -19,11 +19,11 @@ LONGEST = 60
 
 
 @pytest.fixture(scope="module")
-def specs() -> list[Loaded]:
-    return load_specs(Project(REPO), [])
+def specs() -> tuple[Loaded, ...]:
+    return committed_specs()
 
 
-def quotes(specs: list[Loaded]) -> list[tuple[str, str, Quote]]:
+def quotes(specs: tuple[Loaded, ...]) -> list[tuple[str, str, Quote]]:
     result = []
     for one in specs:
         run = one.spec.paper_run
@@ -32,7 +32,7 @@ def quotes(specs: list[Loaded]) -> list[tuple[str, str, Quote]]:
     return result
 
 
-def test_quotations_stand_in_the_papers(specs: list[Loaded]) -> None:
+def test_quotations_stand_in_the_papers(specs: tuple[Loaded, ...]) -> None:
     if not PAPERS.is_dir():
         pytest.skip("the papers' texts are not at hand (HARNESS_PAPERS)")
     texts = {path.stem: normal_form(path.read_text(encoding="utf-8")) for path in PAPERS.glob("*.txt")}
@@ -47,18 +47,18 @@ def test_quotations_stand_in_the_papers(specs: list[Loaded]) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_quotation_is_noted_as_compared(specs: list[Loaded]) -> None:
+def test_every_quotation_is_noted_as_compared(specs: tuple[Loaded, ...]) -> None:
     """Where the papers' texts are not at hand, too; `harness validate --paper` notes new ones."""
     compared = read_compared(Project(REPO))
     assert not [where for paper, where, quote in quotes(specs) if quotation_key(quote) not in compared[paper]]
     assert all(quote.compared for _, _, quote in quotes(specs))
 
 
-def test_quotations_are_short(specs: list[Loaded]) -> None:
+def test_quotations_are_short(specs: tuple[Loaded, ...]) -> None:
     assert not [where for _, where, quote in quotes(specs) if len(quote.text.split()) > LONGEST]
 
 
-def test_what_is_corrected_is_there(specs: list[Loaded]) -> None:
+def test_what_is_corrected_is_there(specs: tuple[Loaded, ...]) -> None:
     there = {f"{one.spec.id}#{claim.id}": claim for one in specs for claim in one.spec.claims}
     for one in specs:
         for claim in one.spec.claims:
