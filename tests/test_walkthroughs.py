@@ -104,6 +104,11 @@ def test_yaml_is_valid(block: str, make_project: Callable[..., Project], walk: M
         return
     if PLUGIN in block:
         return
+    if isinstance(data, dict) and "places" in data:
+        from harness.spec.coverage import Coverage
+
+        assert len(Coverage.model_validate(data).places) == len(data["places"])
+        return
     if isinstance(data, dict) and "findings" in data:
         findings = project.root / "specs" / "findings.yaml"
         findings.write_text(block)

@@ -93,7 +93,7 @@ def randomized_response_log_moment(epsilon: float, alpha: float) -> float:
     The loss is epsilon with probability exp(epsilon) / (1 + exp(epsilon)), and -epsilon otherwise.
 
     >>> round(randomized_response_log_moment(3.0, 2.0), 4)
-    2.9539
+    2.9515
     """
     log_chances = -np.logaddexp(0.0, [-epsilon, epsilon])
     losses = np.array([epsilon, -epsilon])

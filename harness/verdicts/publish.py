@@ -39,8 +39,11 @@ WAITS_FOR = "it waits for "
 NOT_RUN = "readings that were not run"
 
 
-def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
-    """What a claim is judged on, and in words what there is less of than in the paper."""
+def data_of(claim: Claim, scaled: Scaled, used: int | None = None) -> tuple[Data, tuple[str, ...]]:
+    """What a claim is judged on, and in words what there is less of than in the paper.
+
+    `used`: repeats that a verdict rests on; None: those that the profile allows.
+    """
     spec = scaled.spec
     if claim.theory:
         return ("stand-in" if any(part.on_toy for part in claim.theory) else "none"), ()
@@ -59,16 +62,8 @@ def data_of(claim: Claim, scaled: Scaled) -> tuple[Data, tuple[str, ...]]:
     if any(one.plugin_name() not in spec.paper_run.data for one in datasets):
         return "other", ()
     allowed = trained.repeats if scaled.max_repeats is None else scaled.repeat_limit
-    smaller = (*spec.paper_run.reductions(arms, allowed),)
+    smaller = (*spec.paper_run.reductions(arms, allowed if used is None else min(allowed, used)),)
     return ("smaller" if smaller else "paper"), smaller
-
-
-def _with_repeats(data: Data, smaller: tuple[str, ...], verdict: Verdict, spec: Spec) -> tuple[Data, tuple[str, ...]]:
-    """The same, with the repeats that a verdict rests on where the paper has more."""
-    of_paper, used = None if spec.paper_run is None else spec.paper_run.repeats, verdict.numbers.repeats
-    if data not in ("paper", "smaller") or of_paper is None or used is None or used >= of_paper:
-        return data, smaller
-    return "smaller", (*(text for text in smaller if not text.startswith("repeats ")), f"repeats {used} of {of_paper}")
 
 
 def is_about_printed_numbers(parts: Sequence[MeasuredClaimKind]) -> bool:
@@ -115,7 +110,7 @@ def publish(
         seconds: core-seconds that a model of the spec takes with all attacks on it; None: not known.
         controls: what controls say of a claim on measurements.
     """
-    data, smaller = _with_repeats(*data_of(claim, scaled), verdict, scaled.spec)
+    data, smaller = data_of(claim, scaled, verdict.numbers.repeats)
     parts = [] if claim.theory else scaled.spec.parts(claim)
     outcome: Outcome = verdict.verdict  # type: ignore[assignment]
     told_in_readings = tuple(

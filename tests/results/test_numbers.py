@@ -187,7 +187,8 @@ def test_what_few_nonmembers_make_of_a_rate_is_named(
     nonmembers: int, metric: str, average: str, make_project: Make
 ) -> None:
     verdict = verdict_at_rate(make_project(), nonmembers, f"tpr_at_{metric}_fpr", 0.05)
-    assert verdict.verdict == "reproduced"
+    # More than 5% is what scores that say nothing have, too, where the threshold lets 9.5% pass.
+    assert verdict.verdict == {100: "reproduced", 20: "inconclusive"}[nonmembers]
     (flag,) = [flag for flag in verdict.rests_on.flags if "threshold" in flag]
     assert f"is set by {nonmembers} non-members a run" in flag
     assert flag.endswith(f"1 of which pass it; of others like them {average} pass it on average.")

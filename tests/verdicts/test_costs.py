@@ -69,6 +69,9 @@ def test_every_committed_sentence_with_a_cost_is_understood() -> None:
     with_time = {sentence: cost for sentence, cost in costs.items() if sentence.count("on one core") == 1}
     assert len(with_time) > 50
     for sentence, cost in with_time.items():
+        if "no number of repeats" in sentence:  # of one of the readings that it names
+            assert cost is None, sentence
+            continue
         assert cost is not None, sentence
         assert cost.seconds is not None, sentence
         assert f" {time_text(cost.seconds)} on one core" in sentence
