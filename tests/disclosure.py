@@ -47,12 +47,15 @@ def texts_of(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _texts(name: str, content: bytes, path: Path | None = None) -> Iterator[tuple[str, bytes]]:
-    yield name, content
-    if content.startswith(b"PK\x03\x04"):
+    if content.startswith(b"PK\x03\x04"):  # three letters stand in megabytes of what is packed by chance
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            for member in archive.namelist():
-                yield from _texts(f"{name}!{member}", archive.read(member))
-    elif content[:4] == b"PAR1" or content[32:36] == b"PAR1":  # an index of the store begins with its hash
+            yield f"{name}!comment", archive.comment
+            for member in archive.infolist():
+                yield f"{name}!{member.filename}!header", member.filename.encode() + member.comment + member.extra
+                yield from _texts(f"{name}!{member.filename}", archive.read(member))
+        return
+    yield name, content
+    if content[:4] == b"PAR1" or content[32:36] == b"PAR1":  # an index of the store begins with its hash
         table = pq.read_table(io.BytesIO(content[content.index(b"PAR1") :]))
         yield f"{name}!metadata", b"\n".join(k + v for k, v in (table.schema.metadata or {}).items())
         yield f"{name}!rows", str(table.to_pydict()).encode()

@@ -44,7 +44,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (root / "params.yaml").write_text(PARAMS)
     shutil.copy(REPO / "specs" / "papers.yaml", root / "specs")
     write_cancer(root / "cancer.csv")
-    ran = run_cli(root, "run", "--workers", "2")
+    ran = run_cli(root, "run", "--workers", "2", MLFLOW_TRACKING_URI="")
     assert ran.returncode == 0, ran.stderr
     return Project(root)
 
@@ -146,7 +146,7 @@ def test_a_second_run_computes_nothing_and_changes_nothing(finished: Project, mo
     monkeypatch.setattr(executors._Process, "_start", lambda self: pytest.fail("a worker"))
     before, table = cell_files(finished.root), (finished.root / TABLE).read_bytes()
     runs = mlflow_counts(finished.root)
-    assert run_cli(finished.root, "run", "-j", "2").returncode == 0
+    assert run_cli(finished.root, "run", "-j", "2", MLFLOW_TRACKING_URI="").returncode == 0
     assert cell_files(finished.root) == before
     assert (finished.root / TABLE).read_bytes() == table
     assert mlflow_counts(finished.root) == runs

@@ -54,7 +54,7 @@ claims:
 
 def test_defences_change_what_attacks_see_and_no_model(make_project: Callable[..., Project]) -> None:
     project = make_project(SPEC)
-    done = run_cli(project.root, "run", "--quiet", "-p", "full")
+    done = run_cli(project.root, "run", "--quiet", "-p", "full", MLFLOW_TRACKING_URI="")
     assert done.returncode == 0, done.stderr
     table = pd.read_parquet(project.root / "reports" / "full" / "own" / "cancer" / "measurements.parquet")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,8 +139,12 @@ def test_axes_are_columns_of_the_measurements_and_claims_speak_of_them(make_proj
     attack = AXIS.replace("{kind: logloss}", "{kind: attribute-inference, attributes: {axis: count, values: [1, 3]}}")
     attack = attack.split("  - id: biased")[0].replace("  logloss:", "  attribute:") + claim
     project = make_project(attack)
-    ran = run_cli(project.root, "run")
+    ran = run_cli(project.root, "run", MLFLOW_TRACKING_URI="")
     assert ran.returncode == 0, ran.stderr
+    assert "not logged" not in ran.stderr
+    with contextlib.closing(sqlite3.connect(project.root / "mlflow.db")) as store:
+        logged = {row[0] for row in store.execute("select name from runs")}
+    assert {f"iid eps=∞ rate={rate} repeat=1" for rate in (0.05, 0.5)} <= logged
     table = pd.read_parquet(project.reports / "full/own/cancer/measurements.parquet")
     of_attack = table["attack"] == "attribute"
     assert table.loc[~of_attack, "count"].isna().all()
