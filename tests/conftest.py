@@ -73,6 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
     So the suite answers alike on every machine; `--hypothesis-profile=explore` (`make explore`) draws other examples.
     Nothing heavy is imported here: the process that hands out the tests runs none.
     """
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False  # which hands out files by their number of tests
     asked = config.getoption("--hypothesis-profile")
     if asked or hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
         from hypothesis import settings
@@ -80,6 +82,24 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.register_profile("suite", max_examples=40, deadline=None, derandomize=True, database=None)
         settings.register_profile("explore", max_examples=400, deadline=None)
         settings.load_profile(asked or "suite")
+
+
+LONG = (
+    *("test_end_to_end", "test_flagship", "test_ci", "training/test_fast", "test_pipeline", "test_strangers_folder"),
+    *("execution/test_cluster", "auditing/test_audits", "test_projects_elsewhere", "test_own_specs"),
+    *("execution/test_damage", "attacks/test_fitting", "privacy/test_accountants", "verdicts/test_baseline"),
+    *("claims/test_sequential", "report/test_site_figures", "hostile/test_projects", "extensions/survey/test_command"),
+    *("spec/test_readings", "privacy/test_references", "test_light_install", "claims/test_contrasts"),
+    *("execution/test_sharing", "execution/test_schedule", "execution/test_executor", "test_identity", "test_bounds"),
+)
+"""The longest files of tests, the longest first. They are handed out before the others, so that no worker is left with
+one at the end; where one changes, the run takes longer and shows the same."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests in the order in which their files are handed out."""
+    places = {f"tests/{name}.py": place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(LONG)))
 
 
 @pytest.hookimpl(wrapper=True)

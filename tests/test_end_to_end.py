@@ -22,6 +22,7 @@ import jsonschema
 import pandas as pd
 import pytest
 
+from harness import tracking
 from harness.execution import executors
 from harness.paths import Project
 from tests.conftest import REPO, SMALL_SPEC, run_cli, worker_processes
@@ -196,8 +197,11 @@ def test_a_run_goes_on_without_mlflow(finished: Project) -> None:
 
 
 @pytest.mark.parametrize("server", ["nothing listens", "it is silent", "it answers 503", "its name is unknown"])
-def test_a_tracking_server_that_is_down_costs_seconds_and_is_said_quietly_too(server: str, finished: Project) -> None:
+def test_a_tracking_server_that_is_down_costs_seconds_and_is_said_quietly_too(
+    server: str, finished: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """MLflow itself tries again for minutes."""
+    monkeypatch.setattr(tracking, "SERVER_TIMEOUT_S", 1.0)
     before = (finished.root / TABLE).read_bytes()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

@@ -44,7 +44,7 @@ def test_skipped_here(root):
     assert run_cli(root, "run", "-q").returncode == 0
 
 def test_skipped_in_a_process(root):
-    assert run_process(root, "run", "-q").returncode == 0
+    assert run_process(root, "run", "-q", MLFLOW_TRACKING_URI="sqlite:///own.db").returncode == 0
 
 def test_skipped_import():
     import tensorflow

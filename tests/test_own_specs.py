@@ -13,6 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from harness import config
+from harness.errors import HarnessError
 from harness.paths import Project
 from tests.conftest import REPO, SMALL_SPEC, run_cli, run_process
 
@@ -260,16 +262,27 @@ def test_a_package_that_cannot_be_loaded_is_one_line(
     "entry", ["mine", "mine =", "mine = my-module", "mine = mine:", "= ../mine.py"], ids=lambda entry: entry
 )
 def test_an_entry_point_that_is_malformed_is_one_line(
-    entry: str, metadata: str | None, make_project: Callable[..., Project], tmp_path: Path
+    entry: str,
+    metadata: str | None,
+    make_project: Callable[..., Project],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     described = tmp_path / "packages" / "mine-1.0.dist-info"
     described.mkdir(parents=True)
     if metadata is not None:
         (described / "METADATA").write_text(metadata)
     (described / "entry_points.txt").write_text(f"[console_scripts]\na = a:b\n[harness.plugins]\n# ours\n{entry}\n")
-    ran = run_process(make_project().root, "validate", PYTHONPATH=f"{described.parent}:{REPO}")
-    assert ran.returncode == 2
-    (line,) = ran.stderr.splitlines()
+    if metadata is not None or entry == "mine":
+        ran = run_process(make_project().root, "validate", PYTHONPATH=f"{described.parent}:{REPO}")
+        assert ran.returncode == 2
+        (line,) = ran.stderr.splitlines()
+    else:  # what a command prints of it is the same, so that it is not started once more
+        monkeypatch.syspath_prepend(described.parent)
+        monkeypatch.setattr(config, "_loaded", False)
+        with pytest.raises(HarnessError) as refused:
+            config.load_external_plugins()
+        line = f"harness: {refused.value}"
     package = "mine" if metadata is not None else described.parent
     assert line.startswith(
         f"harness: the package {package}: entry point {entry!r} of the group harness.plugins names no"

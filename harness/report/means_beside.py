@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from harness.coordinates import Level
 from harness.report.vocabulary import attack_words, figure, level_words, metric_words
@@ -87,7 +87,7 @@ def _p_value(mine: Sequence[float], theirs: Sequence[float]) -> float:
     """Two-sided p-value of a difference of means, by permutation; 1 where all values are alike."""
     if np.ptp([*mine, *theirs]) == 0:
         return 1.0
-    test = stats.permutation_test(
+    test = scipy.stats.permutation_test(
         (np.asarray(mine), np.asarray(theirs)),
         lambda a, b, axis: np.mean(a, axis=axis) - np.mean(b, axis=axis),
         n_resamples=DRAWS,
