@@ -121,6 +121,8 @@ class ClaimText(Config):
     """The paper's own words."""
     hedge: str = ""
     """How the inequality renders what they hedge."""
+    printed: str = Field(default="", exclude_if=lambda printed: not printed)
+    """What the claim comes to on the numbers that the paper prints; empty: it prints none that the claim asks for."""
     inequality: tuple[str, ...] = ()
     """The expectation, rendered from its declaration: one text for each part."""
     expressions: tuple[Expression, ...] = Field(default=(), exclude_if=lambda expressions: not expressions)

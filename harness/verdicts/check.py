@@ -29,6 +29,7 @@ from harness.verdicts.flags import describe_assumptions
 from harness.verdicts.measured import ClaimError, judges_of, share_out_repeats
 from harness.verdicts.partial import seconds_a_model, tally_points, would_decide
 from harness.verdicts.points import points_of
+from harness.verdicts.printed import Trial, try_on_printed_numbers
 from harness.verdicts.provenance import judging_code, provenance_of
 from harness.verdicts.rates import describe_rates, describe_turned_scores
 from harness.verdicts.theory import record_theory
@@ -59,6 +60,8 @@ class _Case:
     spent: _SpentSoFar
     is_reading: bool
     """Of a reading the verdicts say no more than their outcome, its reason and what would decide it."""
+    trials: Mapping[str, Trial]
+    """What claims come to on printed numbers, by their ids."""
 
 
 def judge_spec(
@@ -90,7 +93,8 @@ def judge_spec(
             open_claims = share_out_repeats(scaled, look, spent.repeats, judges, alpha).keys()
             spent = replace(spent, open_claims=open_claims)
             scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
-    case, verdicts = _Case(scaled, alpha, look, why_not, provenance, spent, reading), []
+    trials = {} if reading else try_on_printed_numbers(spec)
+    case, verdicts = _Case(scaled, alpha, look, why_not, provenance, spent, reading, trials), []
     for index, claim in enumerate(spec.claims):
         if only is not None and claim.id not in only:
             continue
@@ -141,11 +145,17 @@ def _text_of(claim: Claim, parts: Sequence[MeasuredClaimKind], case: _Case) -> C
         corrects=claim.corrects,
         quotes=claim.quotes,
         hedge=claim.hedge,
+        printed=_printed_text(claim, case.trials.get(claim.id)),
         inequality=tuple(tree.text() for tree in trees),
         expressions=trees,
         definitions={} if case.is_reading else _definitions(parts),
         note=claim.note,
     )
+
+
+def _printed_text(claim: Claim, trial: Trial | None) -> str:
+    against = f" ({claim.against_printed})" if claim.against_printed else ""
+    return "" if trial is None else trial.text + against
 
 
 def _assumptions_of(parts: Sequence[MeasuredClaimKind], case: _Case) -> RestsOn:
