@@ -103,4 +103,6 @@ def test_the_committed_specs_hold_both(capsys: pytest.CaptureFixture[str]) -> No
     check_printed_numbers(loaded)
     tried = [trial for one in loaded for trial in try_on_printed_numbers(one.spec).values()]
     assert len(tried) > 60
-    assert sum(trial.missed > 0 for trial in tried) == sum(bool(c.against_printed) for o in loaded for c in o.spec.claims)
+    assert sum(trial.missed > 0 for trial in tried) == sum(
+        bool(c.against_printed) for o in loaded for c in o.spec.claims
+    )
