@@ -170,7 +170,8 @@ class Samples:
     def _series_at(self, curve: MetricSeries, where: Where, repeats: Repeats) -> Series:
         series = self._single_series(curve, curve.metric, where, repeats)
         if curve.minus is not None:
-            series = series.subtract(self._single_series(curve, curve.minus, where, repeats))
+            other = self._single_series(curve, curve.minus, where, repeats)
+            series = series.subtract(other, same_records=True)
         return series
 
     def _curve_at(self, curve: MetricSeries, metric: str, where: Where) -> tuple[Series, Array]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +19,6 @@ from harness.claims.words import Word
 from harness.coordinates import Attacked
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
-from harness.inference.shares import rarity_bound
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
@@ -215,17 +213,19 @@ def _record_numbers(verdict: Verdict, parts: Sequence[MeasuredClaimKind], case: 
         points=tuple(points),
         p_value=_p_value(findings, outcome),
         e_value=judgement.e_value,
+        p_anytime=judgement.p_anytime,
+        p_by_bets=judgement.p_by_bets,
         design="sequential" if is_sequential else "fixed",
         stopped=judgement.decided_at if is_sequential else None,
         models=models if is_sequential else None,
         models_fixed=cells * experiment.repeats if is_sequential and experiment is not None else None,
     )
-    basis, repeats = basis_of(judgement, outcome)
+    basis, rarest = basis_of(judgement, outcome)
     turned = describe_turned_scores(parts, look) if case.scaled.spec.results is not None else ()
     rests_on = verdict.rests_on.model_copy(
         update={
             "basis": basis,
-            "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "t-test" else None,
+            "rarest": rarest,
             "flags": (*verdict.rests_on.flags, *describe_rates(parts, look.samples.table), *turned),
         }
     )
