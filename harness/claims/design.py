@@ -203,6 +203,8 @@ class Sequential(Design):
     test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
     last_look_only: bool = False
     """What the last look alone shows counts, for e-values."""
+    rarest: float = RAREST
+    """N: what `harness.inference.least_p_value` bounds p-values by; 1: nothing does."""
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._test_values(adjust_for_splits(series), series, repeats_to_see_all(series))
@@ -216,7 +218,7 @@ class Sequential(Design):
         ends = dict(zip(drawn, super().intervals([many[place] for place in drawn], level), strict=True))
         for places in by_length.values():
             of = moments(np.array([many[i].values for i in places]), np.array([many[i].errors for i in places]))
-            numbers = (of.means[:, -1].tolist(), *(end.tolist() for end in t_mixture_ends(of, level, RAREST)))
+            numbers = (of.means[:, -1].tolist(), *(end.tolist() for end in t_mixture_ends(of, level, self.rarest)))
             ends.update(zip(places, zip(*numbers, strict=True), strict=True))
         return [ends[place] for place in range(len(many))]
 
@@ -235,8 +237,8 @@ class Sequential(Design):
 
     def _test_values(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
         if not left_out:
-            return TMixtureCS(moments(values, series.errors), series.values, self.last_look_only, RAREST)
-        cs = two_stake_cs(values, series.errors, left_out, RAREST)
+            return TMixtureCS(moments(values, series.errors), series.values, self.last_look_only, self.rarest)
+        cs = two_stake_cs(values, series.errors, left_out, self.rarest)
         return replace(
             cs,
             whole=replace(

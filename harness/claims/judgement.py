@@ -147,7 +147,7 @@ def _e_value(
     if outcome not in ("reproduced", "violated") or all(f.p_value is None for f in findings):
         return None
     summary = isinstance(look.method, Summarised)
-    last: Design = Sequential(last_look_only=True)
+    last: Design = Sequential(last_look_only=True, rarest=1.0)  # M_n itself
     if is_distribution_free:
         last = Bounded(last_look_only=True)
     elif summary:  # there are no repeats to bet on one after another
