@@ -65,6 +65,6 @@ def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
     return (
         f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
         f"{stand} of them stand at a false discovery rate of {RATE:.0%} over all {tested} claims "
-        f"tested, however these depend on each other ({by_bets} by bets alone, the others by the t-test), and {held} at "
+        f"tested, however these depend on each other ({by_bets} by bets, the others by the t-test), and {held} at "
         f"level {ALPHA:g} for all together (Holm)."
     )
