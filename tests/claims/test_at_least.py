@@ -179,7 +179,7 @@ def test_it_errs_as_rarely_as_promised(true: int) -> None:
     means = {1.0: UP, 2.0: UP if true == 2 else LEVEL, 3.0: LEVEL if true == 1 else DOWN}
     wrong = 0
     for _ in range(600):
-        frame = table_of(means, n=8, by=0.0)
+        frame = table_of(means, by=0.0)
         frame["value"] += rng.normal(0, 0.02, len(frame))
         result = judge(claim(2, list(means)), evidence_of(frame, axes=AXES))
         wrong += result.outcome == ("reproduced" if true == 1 else "violated")

@@ -148,7 +148,7 @@ def test_it_errs_as_rarely_as_promised() -> None:
     rng = np.random.default_rng(5)
     wrong = 0
     for _ in range(400):
-        frame = table_of(list(rng.integers(3, size=24)), dict.fromkeys(range(3), 0.5), by=0.0)
+        frame = table_of(list(rng.integers(3, size=60)), dict.fromkeys(range(3), 0.5), by=0.0)
         noise = rng.normal(0, 0.05, len(frame)) * (frame["metric"] == "advantage")
         wrong += judge(claim({"value": 0.5}), frame.assign(value=frame["value"] + noise)).outcome == "reproduced"
     assert wrong <= 22
