@@ -100,7 +100,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     result = Sequential().mean(one)
     assert isinstance(result, TwoStakeCS)
     values = adjust_for_splits(one)
-    whole, later = t_mixture_cs(values, np.zeros(30)), t_mixture_cs(values[4:], np.zeros(26))
+    whole, later = t_mixture_cs(values, np.zeros(30), 3.0), t_mixture_cs(values[4:], np.zeros(26), 3.0)
     for value, sign in ((0.4, 1.0), (0.55, -1.0)):
         won = (1 - LATER) * whole.martingale(value, sign)
         won[4:] += LATER * later.martingale(value, sign)

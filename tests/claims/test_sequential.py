@@ -103,7 +103,7 @@ def swinging(mean: float, by: float = 0.3, n: int = 8) -> np.ndarray:
 
 
 def test_repeats_go_where_an_open_claim_needs_them() -> None:
-    clear, close, wrong = swinging(0.9, 0.01), swinging(0.42), swinging(0.33)
+    clear, close, wrong = swinging(0.9, 0.01, 12), swinging(0.42), swinging(0.33)
     some, every = above(0.4, "some"), above(0.4)
 
     def needs(claim: Any, values: dict[tuple[str, float], Any], most: int = 40) -> dict[Any, int]:
