@@ -20,6 +20,7 @@ from harness.formulas import FORMULAS
 from harness.inference.betting import Stream, bet_on_streams
 from harness.inference.t_test import estimate
 from tests.claims.judged import PARSE, bounded, declared_by, evidence_of, judge, judge_one, parts_of
+
 AXES = ("p", "epsilon")
 RATES, EPSILONS = (0.1, 0.3, 0.5, 0.7, 0.9), (1.0, 10.0)
 

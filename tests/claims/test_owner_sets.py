@@ -90,6 +90,8 @@ def test_an_owner_set_drawn_once_says_nothing_and_one_drawn_twice_may() -> None:
     assert (twice.support, twice.points[0].at) == (pytest.approx(6 / 64), {"owner_set": 2674.0})
     often = judge(claim({"value": 0.8}), table_of([0] * 6 + [1] * 14, {0: 0.2, 1: 0.9}, by=0.0001))
     assert (often.outcome, often.points[0].at) == ("reproduced", {"owner_set": 2674.0})
+
+
 def test_where_each_is_drawn_once_all_repeats_count_as_the_first_owner_set() -> None:
     evidence = evidence_of(table_of([0, 1, 2], dict.fromkeys(range(3), 0.9)))
     judged = [
