@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from harness.arrays import Array
-from harness.claims.design import RAREST
+from harness.claims.levels import RAREST
 from harness.files import write_text
 from harness.hashing import generator
 from harness.inference import e_bh, moments

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.claims.levels import RAREST
 from harness.errors import HarnessError
 from harness.inference import (
     FEWEST,
@@ -35,11 +36,6 @@ from harness.inference import (
     t_mixture_ends,
     two_stake_cs,
 )
-
-RAREST = 3.0
-"""The N of outcomes that no test of a mean may miss, but the one of six repeats: those drawn in every third repeat, or
-more often. With it means on the margin are told from it at their level at 1 to 44 places, whatever the shape
-(docs/calibration.md)."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ Outcome = Literal["reproduced", "violated", "inconclusive", "not run"]
 """What a test finds of an inequality."""
 Data = Literal["none", "paper", "smaller", "variant", "other", "stand-in", "own", "elsewhere"]
 """What a claim is judged on. `none`: theory. `paper`: the paper's data at its scale. `smaller`: the same, less of
-something. `other`: another real data set. `stand-in`: drawn or made in its place. `own`: there is no paper.
-`elsewhere`: a file of results that nothing here measured."""
+something. `variant`: by a variant of a published attack. `other`: another real data set. `stand-in`: drawn or made in
+its place. `own`: there is no paper. `elsewhere`: a file of results that nothing here measured."""
+ControlName = Literal["nothing", "guess", "exchanged", "unprotected", "one-side"]
 BoundStatus = Literal["held", "broken", "undecided"]
 DesignName = Literal["fixed", "sequential"]
 StandsBy = Literal["bets", "t-test"]
@@ -123,7 +124,7 @@ class ClaimText(Config):
     hedge: str = ""
     """How the inequality renders what they hedge."""
     printed: str = Field(default="", exclude_if=lambda printed: not printed)
-    """What the claim comes to on the numbers that the paper prints; empty: it prints none that the claim asks for."""
+    """What the claim comes to on the numbers that the paper prints; empty: none is asked for."""
     inequality: tuple[str, ...] = ()
     """The expectation, rendered from its declaration: one text for each part."""
     expressions: tuple[Expression, ...] = Field(default=(), exclude_if=lambda expressions: not expressions)
@@ -196,9 +197,6 @@ class RestsOn(Config):
     """The verdict in other readings, one choice changed at a time, of those that were run."""
     readings_not_run: tuple[str, ...] = Field(default=(), exclude_if=lambda readings: not readings)
     """The other readings that were not run."""
-
-
-ControlName = Literal["nothing", "guess", "exchanged", "unprotected", "one-side"]
 
 
 class ControlOutcome(Config):
