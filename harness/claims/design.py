@@ -138,9 +138,9 @@ class Design(ABC):
         """The mean of each series with the ends of its confidence interval."""
         return [(mean.mean, *mean.interval(level)) for mean in map(self.mean, many)]
 
-    def mean_within_arm(self, left: Series, right: Series) -> MeanEstimate:
-        """Estimate of the mean difference of two series on the same records, paired by repeat."""
-        return self.mean(left.subtract(right, same_records=True))
+    def mean_within_arm(self, left: Series, right: Series, same_records: bool = False) -> MeanEstimate:
+        """Estimate of the mean difference of two series of one split, paired by repeat."""
+        return self.mean(left.subtract(right, same_records))
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """Estimate of a metric of groups of runs, or of the difference of two.
@@ -154,9 +154,12 @@ class Design(ABC):
         return estimates[0] if len(estimates) == 1 else difference(*estimates)
 
 
+@dataclass(frozen=True)
 class Fixed(Design):
     """The number of repeats does not depend on what they show."""
 
+    rarest: float = RAREST
+    """N: what `harness.inference.least_p_value` bounds p-values by; 1: nothing does."""
     name = "fixed"
     test = "t-test of the mean over repeats, corrected for skewness (paired within an arm, Welch between arms)"
     test_drawn = "; stratified by the outcome that the split draws, where each was drawn twice"
@@ -167,7 +170,7 @@ class Fixed(Design):
             found = estimate(series.values, series.errors)
         else:
             found = stratified_estimate(series.values, series.errors, series.drawn, series.outcomes)
-        return replace(found, rarest=RAREST)
+        return replace(found, rarest=self.rarest)
 
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
         return replace(difference(self.mean(left), self.mean(right)), repeat_values=left.subtract(right).values)

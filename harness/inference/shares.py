@@ -47,6 +47,17 @@ def least_p_value(n: Array | int, rarest: float) -> Array:
     return np.minimum(0.5**FEWEST, np.power(1 - 1 / rarest, np.asarray(n, dtype=np.float64)))
 
 
+def fewest_repeats(alpha: float, rarest: float) -> int:
+    """The fewest repeats whose `least_p_value` is at most `alpha`, between 0 and 1.
+
+    >>> [fewest_repeats(alpha, 3.0) for alpha in (0.025, 0.025 / 2, 0.025 / 5)]
+    [6, 11, 14]
+    """
+    if rarest == 1:
+        return 1
+    return FEWEST if alpha >= 0.5**FEWEST else math.ceil(math.log(alpha) / math.log1p(-1 / rarest))
+
+
 def share_at_least(holds: int, n: int, alpha: float, looked: bool = False) -> float:
     """The lower confidence bound of the share of all repeats in which something holds.
 

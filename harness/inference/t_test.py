@@ -15,7 +15,7 @@ from scipy import special
 
 from harness.inference.arrays import Array
 from harness.inference.estimates import MeanEstimate
-from harness.inference.shares import least_p_value
+from harness.inference.shares import fewest_repeats, least_p_value
 from harness.inference.skewness import hall_transform, inverse_hall_transform, moments
 
 POWER = 0.8
@@ -174,7 +174,8 @@ def repeats_needed(effect: MeanEstimate, alpha: float) -> int | None:
         return None
     spread = effect.stderr * math.sqrt(effect.n)
     reach = float(-special.ndtri(alpha) - special.ndtri(1 - POWER))
-    return max(effect.n + 1, math.ceil((reach * spread / abs(effect.mean)) ** 2))
+    least = fewest_repeats(alpha, getattr(effect, "rarest", 1.0))
+    return max(effect.n + 1, least, math.ceil((reach * spread / abs(effect.mean)) ** 2))
 
 
 def detectable_effect(effect: MeanEstimate, alpha: float) -> float | None:

@@ -8,10 +8,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import (
     Bounded,
     Fixed,
@@ -21,6 +23,8 @@ from harness.claims.design import (
     repeats_to_see_all,
     stream_of,
 )
+from harness.claims.evidence import Measurements
+from harness.claims.operands import MetricSeries
 from harness.errors import HarnessError
 from harness.inference.betting import (
     BettingMean,
@@ -202,10 +206,35 @@ def test_errors_of_a_difference_are_those_of_its_records(one: float, other: floa
     assert (same.errors <= true + 1e-9).all()
     # Repeats that are all alike show no error of their own, so the least one is what is left.
     for design in (Fixed(), Sequential()):
-        within, between = design.mean_within_arm(left, right), design.mean_between_arms(left, right)
+        within = design.mean_within_arm(left, right, same_records=True)
+        between = design.mean_between_arms(left, right)
         assert within.stderr == pytest.approx(abs(one - other) / math.sqrt(n), abs=1e-12)
         assert between.stderr == pytest.approx(math.hypot(one, other) / math.sqrt(n), abs=1e-12)
         assert within.mean == between.mean == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("right", "same"),
+    [
+        ({}, True),
+        ({"attack": "gap"}, True),
+        ({"arm": "b"}, True),
+        ({"arm": "c"}, False),
+        ({"metric": "advantage"}, False),
+        ({"minus": "advantage"}, False),
+        ({"at": (("epsilon", 1.0),)}, True),
+        ({"at": (("p", 0.5),)}, False),
+        ({"at": (("queries", 10),)}, True),
+    ],
+)
+def test_one_metric_of_the_same_draw_is_of_the_same_records(right: dict[str, Any], same: bool) -> None:
+    """An axis of an attack, and epsilon, change nothing of who is drawn; one of the experiment may."""
+    columns = {"arm": ["a"], "attack": "loss", "metric": "auc", "epsilon": 1.0, "p": 0.1, "queries": 1}
+    table = pd.DataFrame({**columns, "repeat": 0, "value": 0.5, "stderr": 0.0})
+    arms = {name: ArmFacts(1e-5, draws=draws) for name, draws in (("a", "one"), ("b", "one"), ("c", "other"))}
+    known = Measurements(table, arms, axes=("epsilon", "p", "queries"), cell_axes=("epsilon", "p"))
+    left = MetricSeries("auc", "a", "loss")
+    assert known.share_records(left, replace(left, **right)) is same
 
 
 def test_the_least_error_of_a_difference_gives_way_to_what_repeats_show() -> None:
@@ -214,7 +243,7 @@ def test_the_least_error_of_a_difference_gives_way_to_what_repeats_show() -> Non
     shown = float((left.values - right.values).std(ddof=1)) / math.sqrt(12)
     assert shown > 0.01 / math.sqrt(12)
     for design in (Fixed(), Sequential()):
-        assert design.mean_within_arm(left, right).stderr == pytest.approx(shown)
+        assert design.mean_within_arm(left, right, same_records=True).stderr == pytest.approx(shown)
 
 
 @pytest.mark.parametrize("design", [Fixed(), Sequential()])
