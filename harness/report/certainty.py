@@ -26,6 +26,9 @@ def severity_sentence(verdict: Verdict) -> str:
 def _readings_sentence(verdict: Verdict) -> str:
     """In how many other readings the verdict is the same, open, or another."""
     words = [reading.verdict for reading in verdict.rests_on.readings]
+    if not words:
+        n = len(verdict.rests_on.readings_not_run)
+        return f"Of what the paper leaves open {n} other reading{' was' if n == 1 else 's were'} not run."
     same = words.count(verdict.verdict)
     open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
     told = [(same, "say", "the same"), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
@@ -78,7 +81,7 @@ def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
         )
     if verdict.numbers.stopped is not None:
         sentences.append(f"Runs were added until it was decided, after {verdict.numbers.stopped}.")
-    if verdict.rests_on.readings:
+    if verdict.rests_on.readings or (verdict.verdict.holds and verdict.rests_on.readings_not_run):
         sentences.append(_readings_sentence(verdict))
     if text := severity_sentence(verdict):
         sentences.append(text)
