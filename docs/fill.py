@@ -516,6 +516,47 @@ def _parts(page: Path) -> str:
 # --- tables of accountants
 
 
+def _benchmark(name: str) -> Any:
+    return json.loads((ROOT / "benchmarks" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _places(page: Path) -> str:
+    """How often claims are contradicted all of whose places lie on their line, by shape and number of places."""
+    del page
+    by_shape: dict[str, list[dict[str, Any]]] = {}
+    for row in _benchmark("standing")["points"]:
+        by_shape.setdefault(row["results"], []).append(row)
+    ways = [name for name in next(iter(by_shape.values()))[0] if name not in ("results", "points")]
+    counts = " / ".join(str(row["points"]) for row in next(iter(by_shape.values())))
+    rows = [
+        [shape, *(" / ".join(_percent(row[way], 1) for row in of) for way in ways)] for shape, of in by_shape.items()
+    ]
+    return _table_text(["results", f"as they come out: {counts} places", "**at least the chance of a miss**"], rows)
+
+
+def _standing(page: Path) -> str:
+    """How many verdicts stand in a simulated world of claims, and how many of them are wrong, by rule."""
+    del page
+    rows = []
+    for row in _benchmark("standing")["standing"]:
+        rules = [row[name] for name in row if name not in ("results", "worlds")]
+        rows.append([row["results"], *(f"{r['stand']:.0f}, {_percent(r['wrong'], 1)} wrong" for r in rules)])
+    return _table_text(["results", "before", "**today**"], rows)
+
+
+def _records(page: Path) -> str:
+    """How often differences on the same records are told from their true value, by the least error that is taken."""
+    del page
+    rows = []
+    for row in _benchmark("record_errors"):
+        cells = []
+        for floor in ("as if independent", "least possible", "none"):
+            wrong, half, whole = (row[f"{floor}, {effect:g}"]["decided"] for effect in (0, 0.5, 1))
+            cells.append(f"{_percent(wrong, 1)} ({_percent(half)}, {_percent(whole)})")
+        rows.append([f"{row['records']}, {row['metric']}, {row['together']:g}", *cells])
+    return _table_text(["records, metric, correlation", "independent", "**least possible**", "none"], rows)
+
+
 def _worth(page: Path) -> str:
     """The noise of four accountants, and what it is worth on shuffled and on Poisson batches."""
     del page
@@ -616,6 +657,9 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "reach": _reach,
     "slopes": _slopes,
     "parts": _parts,
+    "places": _places,
+    "standing": _standing,
+    "records": _records,
     "worth": _worth,
     "declared": _declared,
 }

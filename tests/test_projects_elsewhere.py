@@ -228,10 +228,10 @@ def test_a_new_project_runs_is_small_in_git_and_passes_the_action(tmp_path: Path
     git(root, "init", "-q")
     assert run_cli(root, "validate").stdout == "1 specs are valid\n"
     ran = run_cli(root, "run", "-q", MLFLOW_TRACKING_URI="")
-    assert ran.stdout.count("reproduced") == 2, ran.stdout + ran.stderr
-    assert "bound-holds\tinconclusive\tit could not have failed: met by models without protection" in ran.stdout
+    assert ran.stdout.count("reproduced") == 3, ran.stdout + ran.stderr
+    assert "noise-protects\treproduced\tholds at every point" in ran.stdout
     assert run_cli(root, "compare", "--update", "-q").returncode == 0
-    run_cli(root, "bundle", "example/mixture#bound-holds")
+    run_cli(root, "bundle", "example/mixture#noise-protects")
     git(root, "add", "-A")
     staged = git(root, "ls-files").splitlines()
     assert sum((root / name).stat().st_size for name in staged) < 1_000_000

@@ -23,8 +23,10 @@ together stay within `SHARE` of those of the fixed design (or twice `FEWEST` a c
 expected to need the fewest go first. A profile may name another number of repeats that a cell may get
 (`max_repeats`), within a share `SHARE` of as many in all. Attacks on models that are there go on past these shares.
 
-A profile may ask for more than a verdict: for one that is distribution-free. Then decided claims go on, by the same
-rules and up to `CEILING` times the spec's repeats, where what was found so far says that bets would decide them.
+A profile may ask for more than a verdict: for one that stands among all claims, and is distribution-free. Then decided
+claims go on by the same rules, where what was found so far says that more repeats would do: first, within the profile's
+limit, until they reach the target of verdicts that stand, then, up to `CEILING` times the spec's repeats, until bets
+decide them.
 """
 
 from __future__ import annotations
@@ -115,6 +117,17 @@ def _allocate_past_spec(results: Results, alpha: float, limits: Limits, present:
         if until[claim] and (adds_none or count_models(present, reserved) <= limits.models_past_spec):
             chosen[claim] = needed
     return chosen
+
+
+def allocate_for_standing(results: Results, by_target: Results, target: float, limits: Limits) -> Needs:
+    """Repeats for decided claims that do not stand among all claims yet, and are likely to.
+
+    `by_target`: what they come to at the level `target` that verdicts have to reach for it.
+    """
+    repeats, most = limits.spec_repeats, limits.repeat_limit
+    settled = (claim for claim, parts in results.items() if is_decided(parts))
+    needs = {c: allocate_repeats(by_target[c], target, repeats, most, only_likely=True) for c in settled}
+    return {claim: needed for claim, needed in needs.items() if needed}
 
 
 def allocate_for_ranges(results: Results, by_ranges: Results, alpha: float, limits: Limits) -> Needs:
@@ -268,7 +281,7 @@ class _Rule:
         return (oppose, support) if finding.quantifier == "some" else (support, oppose)
 
     def _level(self, look: PointResult, finding: PartResult) -> float:
-        return self._levels(finding)[_is_on_deciding_side(look, finding)]
+        return self._levels(finding)[_is_on_deciding_side(look, finding)] / look.directions
 
     def _is_worthwhile(self, look: PointResult, level: float) -> bool:
         """Whether a point may get more repeats, and these may decide it."""

@@ -274,7 +274,8 @@ def combine(
     if not enough[deciding_support]:
         return conclude("inconclusive", "few", deciding_support, repeats=decides.looked_at, fewest=part.fewest)
     undecided = conclude("inconclusive", "undecided", deciding_support)
-    return replace(undecided, reason_fields_at=lambda: _outlook(decides.effect, alpha / (m - needed + 1)))
+    level = alpha / (m - needed + 1) / decides.directions
+    return replace(undecided, reason_fields_at=lambda: _outlook(decides.effect, level))
 
 
 def _correction(compared: Comparisons, points: int, needed: int, parts: int) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from harness.arrays import Array
+from harness.claims.levels import RAREST
 from harness.errors import HarnessError
 from harness.inference import (
     FEWEST,
@@ -68,13 +69,19 @@ class Series:
         """The series of the repeats in a mask, (n,) bool, in which the split always draws the same outcome."""
         return Series(self.values[these], self.errors[these], None, 1, self.low, self.high)
 
-    def subtract(self, other: Series) -> Series:
-        """The difference repeat by repeat, for the repeats that both have; the outcome of the split is this series'."""
+    def subtract(self, other: Series, same_records: bool = False) -> Series:
+        """The difference repeat by repeat, for the repeats that both have; the outcome of the split is this series'.
+
+        Errors of independent records add up by their squares. What is measured on the `same_records` goes together, by
+        how much tables do not say: whatever it is, the error of a difference is at least the distance of both errors
+        (Cauchy and Schwarz), and repeats show the rest.
+        """
         if self.repeats is not None:
             return self._subtract_mean(other)
         n = min(len(self.values), len(other.values))
         left, right = self.take_first(n), other.take_first(n)
-        values, errors = left.values - right.values, np.hypot(left.errors, right.errors)
+        values = left.values - right.values
+        errors = np.abs(left.errors - right.errors) if same_records else np.hypot(left.errors, right.errors)
         return Series(values, errors, left.drawn, left.outcomes, left.low - right.high, left.high - right.low)
 
     def _subtract_mean(self, other: Series) -> Series:
@@ -131,9 +138,9 @@ class Design(ABC):
         """The mean of each series with the ends of its confidence interval."""
         return [(mean.mean, *mean.interval(level)) for mean in map(self.mean, many)]
 
-    def mean_within_arm(self, left: Series, right: Series) -> MeanEstimate:
-        """Estimate of the mean difference of two series of one arm, paired by repeat."""
-        return self.mean(left.subtract(right))
+    def mean_within_arm(self, left: Series, right: Series, same_records: bool = False) -> MeanEstimate:
+        """Estimate of the mean difference of two series of one split, paired by repeat."""
+        return self.mean(left.subtract(right, same_records))
 
     def of_records(self, sides: Sequence[Series], runs: int) -> MeanEstimate:
         """Estimate of a metric of groups of runs, or of the difference of two.
@@ -147,9 +154,12 @@ class Design(ABC):
         return estimates[0] if len(estimates) == 1 else difference(*estimates)
 
 
+@dataclass(frozen=True)
 class Fixed(Design):
     """The number of repeats does not depend on what they show."""
 
+    rarest: float = RAREST
+    """N: what `harness.inference.least_p_value` bounds p-values by; 1: nothing does."""
     name = "fixed"
     test = "t-test of the mean over repeats, corrected for skewness (paired within an arm, Welch between arms)"
     test_drawn = "; stratified by the outcome that the split draws, where each was drawn twice"
@@ -157,8 +167,10 @@ class Fixed(Design):
     def mean(self, series: Series) -> Estimate:
         """Estimate stratified by the outcome of the split, once each outcome was drawn twice."""
         if series.drawn is None:
-            return estimate(series.values, series.errors)
-        return stratified_estimate(series.values, series.errors, series.drawn, series.outcomes)
+            found = estimate(series.values, series.errors)
+        else:
+            found = stratified_estimate(series.values, series.errors, series.drawn, series.outcomes)
+        return replace(found, rarest=self.rarest)
 
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
         return replace(difference(self.mean(left), self.mean(right)), repeat_values=left.subtract(right).values)
@@ -190,6 +202,8 @@ class Sequential(Design):
     test_drawn = "; adjusted for the outcome that the split draws, by what earlier repeats say of it"
     last_look_only: bool = False
     """What the last look alone shows counts, for e-values."""
+    rarest: float = RAREST
+    """N: what `harness.inference.least_p_value` bounds p-values by; 1: nothing does."""
 
     def mean(self, series: Series) -> MeanEstimate:
         return self._test_values(adjust_for_splits(series), series, repeats_to_see_all(series))
@@ -203,7 +217,7 @@ class Sequential(Design):
         ends = dict(zip(drawn, super().intervals([many[place] for place in drawn], level), strict=True))
         for places in by_length.values():
             of = moments(np.array([many[i].values for i in places]), np.array([many[i].errors for i in places]))
-            numbers = (of.means[:, -1].tolist(), *(end.tolist() for end in t_mixture_ends(of, level)))
+            numbers = (of.means[:, -1].tolist(), *(end.tolist() for end in t_mixture_ends(of, level, self.rarest)))
             ends.update(zip(places, zip(*numbers, strict=True), strict=True))
         return [ends[place] for place in range(len(many))]
 
@@ -222,8 +236,8 @@ class Sequential(Design):
 
     def _test_values(self, values: Array, series: Series, left_out: int) -> MeanEstimate:
         if not left_out:
-            return TMixtureCS(moments(values, series.errors), series.values, self.last_look_only)
-        cs = two_stake_cs(values, series.errors, left_out)
+            return TMixtureCS(moments(values, series.errors), series.values, self.last_look_only, self.rarest)
+        cs = two_stake_cs(values, series.errors, left_out, self.rarest)
         return replace(
             cs,
             whole=replace(

@@ -66,6 +66,19 @@ class Measurements:
         """Whether the split of one of these curves' arms draws one of a few outcomes."""
         return any(curve.arm in self.index.drawn for curve in curves)
 
+    def draw_alike(self, left: str, right: str) -> bool:
+        """Whether two arms have the same records in each repeat."""
+        return left == right or self.arm(left).draws == self.arm(right).draws != ""
+
+    def share_records(self, left: MetricSeries, right: MetricSeries) -> bool:
+        """Whether two curves are of one metric on the same records.
+
+        An axis of the experiment may change what is drawn, but for epsilon, which is of training alone.
+        """
+        fixed = [{axis: v for axis, v in c.at if axis in self.cell_axes and axis != "epsilon"} for c in (left, right)]
+        same = left.metric == right.metric and left.minus is None and right.minus is None and fixed[0] == fixed[1]
+        return same and self.draw_alike(left.arm, right.arm)
+
     def owner_sets(self, arm: str, first: int | None = None) -> list[float]:
         """Sizes of the owner sets that an arm's split draws in its first repeats (None: in all), in their order; empty
         where all are of one size."""

@@ -6,6 +6,7 @@ that decides it; its tests may be looked at after each repeat (`harness.inferenc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from harness.claims.whole import combined_outcome, is_decided, is_decided_by
 from harness.coordinates import Cell
 from harness.inference.e_values import calibrate_p_value, e_value_of_bets, e_value_of_t_mixture
 from harness.inference.estimates import SequentialEstimate
+from harness.inference.shares import rarity_bound
 
 LARGEST_E = 1e12
 BY_RANGES = Bounded()
@@ -37,6 +39,11 @@ class Judgement:
     decided_at: int | None
     """Repeats at the look that decided, where the design is sequential."""
     e_value: float | None
+    p_anytime: float | None = None
+    """The verdict's p-value by the design's own test, over all looks at all repeats there are; None where nothing was
+    tested."""
+    p_by_bets: float | None = None
+    """The same by the metrics' ranges alone."""
     is_sequential: bool = False
     """Whether repeats were added until claims were decided."""
 
@@ -46,18 +53,31 @@ def judge_on_basis(judge_claim: JudgeClaim, look: Look, alpha: float, findings_o
 
     With `findings_only`, what the other method finds and the e-value are left out: it is not to be shown.
     """
-    method, decided_at = look.method, None
+    method, decided_at, whole = look.method, None, look
     is_distribution_free = is_decided(judge_claim(look.by(BY_RANGES)))
     if sequential := method.name == "sequential":
         _, decided_at = first_deciding_look(judge_claim, look.by(BY_RANGES) if is_distribution_free else look)
         look = look.take_first(decided_at or look.repeats)
     if findings_only:
         findings = [*judge_claim(look.by(BY_RANGES) if is_distribution_free else look)]
-        return Judgement(findings, [], [], decided_at, None, sequential)
+        return Judgement(findings, [], [], decided_at, None, is_sequential=sequential)
     by_t_test, bounded = [*judge_claim(look)], [*judge_claim(look.by(BY_RANGES))]
     findings = bounded if is_distribution_free else by_t_test
     e_value = _e_value(judge_claim, look, findings, is_distribution_free)
-    return Judgement(findings, by_t_test, bounded, decided_at, e_value, sequential)
+    p_anytime = _p_of_all_repeats(judge_claim, whole, findings)
+    p_by_bets = _p_of_all_repeats(judge_claim, whole.by(BY_RANGES), findings)
+    p_anytime = None if p_anytime is None else min(1.0, 2 * p_anytime)  # 1 / M_n, which holds for both sides at once
+    return Judgement(findings, by_t_test, bounded, decided_at, e_value, p_anytime, p_by_bets, sequential)
+
+
+def _p_of_all_repeats(judge_claim: JudgeClaim, look: Look, findings: Sequence[PartResult]) -> float | None:
+    """One-sided p-value of a verdict over all repeats that there are, with the claim's points and parts in it; None
+    where there is none, or it is exact."""
+    outcome = combined_outcome([f.outcome for f in findings])
+    if outcome not in ("reproduced", "violated") or all(f.p_value is None for f in findings):
+        return None
+    p_values = [f.support if outcome == "reproduced" else f.oppose for f in judge_claim(look)]
+    return max(p_values) if outcome == "reproduced" else min(p_values)
 
 
 def first_deciding_look(judge_claim: JudgeClaim, look: Look) -> tuple[Sequence[PartResult], int | None]:
@@ -127,7 +147,7 @@ def _e_value(
     if outcome not in ("reproduced", "violated") or all(f.p_value is None for f in findings):
         return None
     summary = isinstance(look.method, Summarised)
-    last: Design = Sequential(last_look_only=True)
+    last: Design = Sequential(last_look_only=True, rarest=1.0)  # M_n itself
     if is_distribution_free:
         last = Bounded(last_look_only=True)
     elif summary:  # there are no repeats to bet on one after another
@@ -143,19 +163,28 @@ def _e_value(
     return min(LARGEST_E, e_value)
 
 
-def basis_of(judgement: Judgement, outcome: Outcome) -> tuple[Basis | None, int]:
-    """The basis of a verdict, and the fewest repeats of a point that it needs."""
+def basis_of(judgement: Judgement, outcome: Outcome) -> tuple[Basis | None, int | None]:
+    """The basis of a verdict, and of a t-test the N such that it could have missed an outcome rarer than 1 in N.
+
+    N is that of the point with the fewest repeats for its level, which is what a claim's points and parts leave of it.
+    """
     if outcome not in ("reproduced", "violated"):
-        return None, 0
+        return None, None
     deciding = [f for f in judgement.findings if f.outcome == outcome]
     if all(f.is_exact for f in deciding):
-        return "exact", 0
+        return "exact", None
     if judgement.findings is judgement.bounded:
-        return "distribution-free", 0
+        return "distribution-free", None
     if any(look.effect.of_records for f in deciding for look in _deciding_points(f)):
-        return "record-sampling", 0
+        return "record-sampling", None
     measured = [f for f in deciding if f.deciding is not None and not f.is_exact]
-    return "t-test", min(look.effect.tested_repeats for f in measured for look in _deciding_points(f))
+    against = outcome == "violated"
+    known = [
+        rarity_bound(look.effect.tested_repeats, f.levels(f.level, f.parts)[against])
+        for f in measured
+        for look in _deciding_points(f)
+    ]
+    return "t-test", math.floor(min(known))
 
 
 def _deciding_points(finding: PartResult) -> list[PointResult]:

@@ -72,6 +72,11 @@ class PointResult:
         return self.holds_at()
 
     @property
+    def directions(self) -> int:
+        """In how many directions what is against it is tested: a difference may be too large in either."""
+        return 2 if self.contrast is not None and self.contrast.relation == "within" and self.effect.mean < 0 else 1
+
+    @property
     def looked_at(self) -> int:
         """Repeats that it is of."""
         return self.effect.n if self.counted is None else self.counted

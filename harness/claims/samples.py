@@ -278,7 +278,8 @@ class ContrastSample:
             line = right[0][1].first(n).scale(right[0][0])
             for weight, other in right[1:]:
                 line = line.add(other.first(n).scale(weight))
-            return method.mean(line).mean, method.mean_within_arm(left.first(n), line)
+            same = all(self._samples.table.share_records(left.curve, of.curve) for _, of in right)
+            return method.mean(line).mean, method.mean_within_arm(left.first(n), line, same)
         return right.mean(method, n).mean, self.difference(left, right, method, n)
 
     def difference(self, left: CurveSample, right: CurveSample, method: Design, n: int | None) -> MeanEstimate:
@@ -293,15 +294,17 @@ class ContrastSample:
                 f"{left.curve.text()}: a number that all runs give together can only be compared with a number "
                 "or with another such one"
             )
-        return difference_of_arms(self._samples.table, left.curve.arm, right.curve.arm, own, other, method)
+        return difference_of_arms(self._samples.table, left.curve, right.curve, own, other, method)
 
 
 def difference_of_arms(
-    table: Measurements, left_arm: str, right_arm: str, left: Series, right: Series, method: Design
+    table: Measurements, left: MetricSeries, right: MetricSeries, own: Series, other: Series, method: Design
 ) -> MeanEstimate:
-    """Estimate of left - right from series of two arms: paired where both arms have the same records in each repeat."""
-    same = left_arm == right_arm or table.arm(left_arm).draws == table.arm(right_arm).draws != ""
-    return method.mean_within_arm(left, right) if same else method.mean_between_arms(left, right)
+    """Estimate of left - right from the series of two curves: paired where both arms have the same records in each
+    repeat."""
+    if not table.draw_alike(left.arm, right.arm):
+        return method.mean_between_arms(own, other)
+    return method.mean_within_arm(own, other, table.share_records(left, right))
 
 
 def _cells_with_baseline(cell: Cell, *metrics: str | None) -> set[Cell]:

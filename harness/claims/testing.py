@@ -184,7 +184,7 @@ def compare_with_ends(contrast: BetweenEnds, look: Look) -> PointResult:
     )
 
     def gap(end: CurveSample) -> MeanEstimate:
-        return difference_of_arms(samples.table, own.curve.arm, end.curve.arm, own.first(n), end.first(n), method)
+        return difference_of_arms(samples.table, own.curve, end.curve, own.first(n), end.first(n), method)
 
     above, below = gap(low).shift(line), gap(high).shift(line, -1.0)
     effect, end = min(((above, low), (below, high)), key=lambda pair: pair[0].mean)

@@ -15,12 +15,14 @@ from harness.config import Config
 
 Outcome = Literal["reproduced", "violated", "inconclusive", "not run"]
 """What a test finds of an inequality."""
-Data = Literal["none", "paper", "smaller", "other", "stand-in", "own", "elsewhere"]
+Data = Literal["none", "paper", "smaller", "variant", "other", "stand-in", "own", "elsewhere"]
 """What a claim is judged on. `none`: theory. `paper`: the paper's data at its scale. `smaller`: the same, less of
-something. `other`: another real data set. `stand-in`: drawn or made in its place. `own`: there is no paper.
-`elsewhere`: a file of results that nothing here measured."""
+something. `variant`: by a variant of a published attack. `other`: another real data set. `stand-in`: drawn or made in
+its place. `own`: there is no paper. `elsewhere`: a file of results that nothing here measured."""
+ControlName = Literal["nothing", "guess", "exchanged", "unprotected", "one-side"]
 BoundStatus = Literal["held", "broken", "undecided"]
 DesignName = Literal["fixed", "sequential"]
+StandsBy = Literal["bets", "t-test"]
 Basis = Literal["proof", "computed", "simulated", "exact", "distribution-free", "t-test", "record-sampling"]
 
 KEPT_IN_POINTS = {"epsilon", "low", "high"}
@@ -121,6 +123,8 @@ class ClaimText(Config):
     """The paper's own words."""
     hedge: str = ""
     """How the inequality renders what they hedge."""
+    printed: str = Field(default="", exclude_if=lambda printed: not printed)
+    """What the claim comes to on the numbers that the paper prints; empty: none is asked for."""
     inequality: tuple[str, ...] = ()
     """The expectation, rendered from its declaration: one text for each part."""
     expressions: tuple[Expression, ...] = Field(default=(), exclude_if=lambda expressions: not expressions)
@@ -147,12 +151,18 @@ class Numbers(Config):
     """Of the verdict on measurements, corrected for the points and parts of the claim (both directions together)."""
     e_value: float | None = None
     """Of the verdict, on its basis: how many times a stake was multiplied by betting against the opposite."""
+    p_anytime: float | None = None
+    """The same by the t-test, over all looks at all repeats there are."""
+    p_by_bets: float | None = None
+    """The same by bets within the metric's range."""
     p_catalogue: float | None = None
     """The p-value, corrected over all claims of the profile that were tested on measurements (Holm); in the report."""
     claims_tested: int | None = None
     """How many those are."""
     stands: bool | None = None
-    """Whether it is among the verdicts of which at most 5% are expected to be wrong (e-BH over those claims)."""
+    """Whether it is among the verdicts of which at most 5% are expected to be wrong."""
+    stands_by: StandsBy | None = None
+    """By which of the two tests: the one that assumes least."""
     design: DesignName = "fixed"
     """`sequential`: repeats were added until the claim was decided."""
     stopped: int | None = None
@@ -187,9 +197,6 @@ class RestsOn(Config):
     """The verdict in other readings, one choice changed at a time, of those that were run."""
     readings_not_run: tuple[str, ...] = Field(default=(), exclude_if=lambda readings: not readings)
     """The other readings that were not run."""
-
-
-ControlName = Literal["nothing", "guess", "exchanged", "unprotected", "one-side"]
 
 
 class ControlOutcome(Config):

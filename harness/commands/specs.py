@@ -31,14 +31,17 @@ Papers = Annotated[
 
 def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False) -> None:
     """Check specs, lists of what can be checked in a paper, and what pages are made of, without running anything: every
-    fault with its file, line and field; exit 2 if there is one.
+    fault with its file, line and field; exit 2 if there is one. A paper's claim is tried on the numbers that the same
+    paper prints; one that they contradict has to say so (against_printed).
 
     With --paper, quotations are compared with the paper's text, letter by letter but for what typesetting adds. Those
     that stand in it are noted in specs/quotations.json, without the text. A claim of a paper with a quotation that is
     not noted there is shown as not compared, and not counted as the paper's.
     """
     from harness.report.page_inputs import check_page_inputs, describe_uncited_papers
+    from harness.spec.corrected import check_corrected
     from harness.spec.coverage import check_coverage
+    from harness.verdicts.printed import check_printed_numbers
 
     project = project_here()
     loaded = load(project, specs)
@@ -49,6 +52,8 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
         check_names(project, [one.spec for one in loaded])
         check_decided_names(project, [one.spec for one in loaded])
     _check_results(loaded)
+    check_corrected(loaded)
+    check_printed_numbers(loaded)
     check_page_inputs(project, loaded)
     listed = check_coverage(project, loaded)
     if paper:

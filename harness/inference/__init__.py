@@ -14,7 +14,7 @@ from harness.inference.outcomes import (
     stratified_estimate,
 )
 from harness.inference.quantifiers import partial_conjunction
-from harness.inference.shares import rarity_bound, share_at_least
+from harness.inference.shares import least_p_value, rarity_bound, share_at_least
 from harness.inference.skewness import Moments, hall_transform, inverse_hall_transform, moments
 from harness.inference.streams import Stream, bounded_stream
 from harness.inference.t_mixture import TMixtureCS, TwoStakeCS, t_mixture_cs, t_mixture_ends, two_stake_cs
@@ -57,6 +57,7 @@ __all__ = [
     "hall_transform",
     "holm",
     "inverse_hall_transform",
+    "least_p_value",
     "moments",
     "partial_conjunction",
     "pearson",

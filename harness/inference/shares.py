@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import scipy
 from scipy import special
+
+from harness.inference.arrays import Array
+from harness.inference.estimates import FEWEST
 
 
 def rarity_bound(n: int, alpha: float) -> float:
@@ -28,6 +32,30 @@ def rarity_bound(n: int, alpha: float) -> float:
         raise ValueError(f"n is {n} and alpha is {alpha:g}; give at least one repeat and a chance between 0 and 1")
     # 1 - alpha^(1/n): of many repeats the power is near 1, and taking it from 1 would lose digits.
     return 1 / -math.expm1(math.log(alpha) / n)
+
+
+def least_p_value(n: Array | int, rarest: float) -> Array:
+    """The smallest p-value that `n` repeats may have: the chance that all miss an outcome drawn once in `rarest`.
+
+    Six repeats are enough for one test in one direction at 0.025, in which they miss an outcome as likely as not in one
+    of 64 cases; so it is no larger than that. Any test that is corrected for others needs more. With a `rarest` of 1
+    there is no such bound.
+
+    >>> least_p_value(np.array([6, 9, 12]), 3.0).round(4).tolist()
+    [0.0156, 0.0156, 0.0077]
+    """
+    return np.minimum(0.5**FEWEST, np.power(1 - 1 / rarest, np.asarray(n, dtype=np.float64)))
+
+
+def fewest_repeats(alpha: float, rarest: float) -> int:
+    """The fewest repeats whose `least_p_value` is at most `alpha`, between 0 and 1.
+
+    >>> [fewest_repeats(alpha, 3.0) for alpha in (0.025, 0.025 / 2, 0.025 / 5)]
+    [6, 11, 14]
+    """
+    if rarest == 1:
+        return 1
+    return FEWEST if alpha >= 0.5**FEWEST else math.ceil(math.log(alpha) / math.log1p(-1 / rarest))
 
 
 def share_at_least(holds: int, n: int, alpha: float, looked: bool = False) -> float:

@@ -12,6 +12,9 @@ with probability at most alpha, so {m : M_n(m) < 1/alpha} covers the mean at all
 the results: an outcome that is drawn seldom may not have been seen when one stops (`rarity_bound`). What does not is
 `harness.inference.betting`.
 
+So where N is given, no p-value of n repeats is smaller than the chance that all of them miss an outcome drawn once in N
+(`least_p_value`): however alike a few repeats are, such an outcome may be missing among them.
+
 As in the fixed design, a value is excluded only if it is so too after Hall's transform of d for skewed run
 results; taking the nearer of both distances makes M_n smaller, so what Ville's inequality promises stays.
 """
@@ -25,6 +28,7 @@ import numpy as np
 
 from harness.inference.arrays import Array
 from harness.inference.estimates import FEWEST, SequentialEstimate
+from harness.inference.shares import least_p_value
 from harness.inference.skewness import Moments, hall_transform, inverse_hall_transform, moments
 
 PRIOR_PRECISION = 0.25
@@ -39,7 +43,7 @@ LATER = 0.25
 outcomes that differ much, some and not at all (docs/statistics.md)."""
 
 
-def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]:
+def t_mixture_ends(moments: Moments, level: float = 0.95, rarest: float = 1.0) -> tuple[Array, Array]:
     """The ends of the confidence sets of many series at once, all looks of each together.
 
     The set is the intersection over looks: infinite where no look bounds it, the last look's set where the intersection
@@ -48,6 +52,7 @@ def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]
     Args:
         moments: those of values (..., n).
         level: the level of confidence, between 0 and 1.
+        rarest: N, at least 1: so few repeats bound nothing that all of them might miss an outcome drawn once in N.
 
     Returns:
         Lower ends, (...), and upper ends, (...).
@@ -62,7 +67,7 @@ def t_mixture_ends(moments: Moments, level: float = 0.95) -> tuple[Array, Array]
     n = np.arange(1, errors.shape[-1] + 1)
     shrunk = PRIOR_PRECISION / (n + PRIOR_PRECISION)
     ratio = np.power(np.square(1.0 / (1.0 - level)) / shrunk, 1.0 / n)
-    unbounded = (ratio * shrunk >= 1) | (n < FEWEST)
+    unbounded = (ratio * shrunk >= 1) | (n < FEWEST) | (least_p_value(n, rarest) > (1 - level) / 2)
     reach = np.sqrt((n - 1) * (ratio - 1) / np.where(unbounded, 1.0, 1 - ratio * shrunk))  # in standard errors
     below = np.where(
         unbounded, math.inf, np.maximum(reach, inverse_hall_transform(reach, skewness, LEAST_SLOPE)) * errors
@@ -84,6 +89,8 @@ class TMixtureCS(SequentialEstimate):
     repeat_values: Array | None = field(default=None, compare=False, repr=False)
     last_look_only: bool = False
     """Whether what the last look alone shows counts: M_n, an e-value, is then 1 / (2 p)."""
+    rarest: float = 1.0
+    """N, at least 1: no p-value is smaller than `least_p_value` says."""
 
     @property
     def mean(self) -> float:
@@ -99,7 +106,7 @@ class TMixtureCS(SequentialEstimate):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The ends of the part that is common to the confidence sets of all looks; infinite where none is bounded."""
-        low, high = t_mixture_ends(self.moments, level)
+        low, high = t_mixture_ends(self.moments, level, self.rarest)
         return float(low), float(high)
 
     def p_above(self, value: float) -> float:
@@ -126,7 +133,7 @@ class TMixtureCS(SequentialEstimate):
         It is (n,), or (k, n) for values (k, 1).
         """
         n, distance = np.arange(1, self.n + 1), sign * (self.moments.means - value)
-        return _martingale(n, distance, self.moments.stderrs, sign * self.moments.skewnesses)
+        return _martingale(n, distance, self.moments.stderrs, sign * self.moments.skewnesses, self.rarest)
 
     def project_repeats(self, alpha: float, max_repeats: int) -> int | None:
         n = np.arange(max(self.n, FEWEST), max_repeats + 1)
@@ -135,7 +142,7 @@ class TMixtureCS(SequentialEstimate):
         fewer = np.sqrt(self.n / n)
         sign = math.copysign(1.0, self.mean)
         skewnesses = sign * float(self.moments.skewnesses[-1]) * fewer
-        won = _martingale(n, np.full(len(n), abs(self.mean)), self.stderr * fewer, skewnesses)
+        won = _martingale(n, np.full(len(n), abs(self.mean)), self.stderr * fewer, skewnesses, self.rarest)
         enough = n[0.5 / np.maximum(won, 0.5) <= alpha]
         return int(enough[0]) if len(enough) else None
 
@@ -249,13 +256,14 @@ class TwoStakeCS(SequentialEstimate):
         return TwoStakeCS(self.whole.shift(by, sign), self.later.shift(by, sign), self.left_out)
 
 
-def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStakeCS:
+def two_stake_cs(values: Array, record_stderr: Array, left_out: int, rarest: float = 1.0) -> TwoStakeCS:
     """The confidence sequence of a mean with a share of the stake on the values after the first few.
 
     Args:
         values: (n,) in the order in which they were drawn.
         record_stderr: (n,) each value's own standard error; zeros where values are exact.
         left_out: how many first values the share `LATER` of the stake leaves out.
+        rarest: N, at least 1: no p-value is smaller than `least_p_value` says.
 
     Returns:
         The confidence sequence: its martingale is the weighted sum of that of all values and that of the later ones.
@@ -265,9 +273,8 @@ def two_stake_cs(values: Array, record_stderr: Array, left_out: int) -> TwoStake
     >>> round(both.p_above(0.2), 4), round(whole.p_above(0.2), 4)
     (0.0002, 0.3451)
     """
-    return TwoStakeCS(
-        t_mixture_cs(values, record_stderr), t_mixture_cs(values[left_out:], record_stderr[left_out:]), left_out
-    )
+    later = t_mixture_cs(values[left_out:], record_stderr[left_out:], rarest)
+    return TwoStakeCS(t_mixture_cs(values, record_stderr, rarest), later, left_out)
 
 
 def _first_won(won: Array, alpha: float) -> int:
@@ -287,8 +294,11 @@ def _log_martingale(n: Array, distance: Array, errors: Array) -> Array:
     return np.asarray(0.5 * np.log(shrunk) + 0.5 * n * np.log(ratio))
 
 
-def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array) -> Array:
-    """The martingale M_n at the nearer of distance and its transform by skewness, (k,); 0 where that is not above 0."""
+def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array, rarest: float) -> Array:
+    """The martingale M_n at the nearer of distance and its transform by skewness, (k,); 0 where that is not above 0.
+
+    It is at most what makes 1 / (2 M_n) the `least_p_value` of so many repeats.
+    """
     if not (distance > 0).any():  # so it is on one side of nearly every point
         return np.zeros(np.broadcast_shapes(distance.shape, errors.shape))
     known = errors > 0
@@ -297,15 +307,17 @@ def _martingale(n: Array, distance: Array, errors: Array, skewnesses: Array) -> 
     nearer = np.where(known, np.minimum(distance, transformed * errors), distance)
     counted = (nearer > 0) & (n >= FEWEST)
     # A power of e above 709 is too large for a number; a p-value of e^-700 says all that there is to say.
-    return np.asarray(np.where(counted, np.exp(np.minimum(_log_martingale(n, nearer, errors), 700.0)), 0.0))
+    most = np.minimum(700.0, -np.log(2 * np.maximum(least_p_value(n, rarest), 1e-305)))
+    return np.asarray(np.where(counted, np.exp(np.minimum(_log_martingale(n, nearer, errors), most)), 0.0))
 
 
-def t_mixture_cs(values: Array, record_stderr: Array) -> TMixtureCS:
+def t_mixture_cs(values: Array, record_stderr: Array, rarest: float = 1.0) -> TMixtureCS:
     """The confidence sequence of a mean, which may be looked at after every value.
 
     Args:
         values: (n,) independent values of one distribution, in the order in which they were drawn.
         record_stderr: (n,) each value's own standard error; zeros where values are exact.
+        rarest: N, at least 1: no p-value is smaller than `least_p_value` says.
 
     Returns:
         The confidence sequence, by the t-test martingale with a Gaussian mixture (Lai 1976; Wang and Ramdas 2024).
@@ -319,4 +331,4 @@ def t_mixture_cs(values: Array, record_stderr: Array) -> TMixtureCS:
     >>> mean.shift(-0.29).project_repeats(0.025, 100)
     16
     """
-    return TMixtureCS(moments(values, record_stderr), values)
+    return TMixtureCS(moments(values, record_stderr), values, rarest=rarest)

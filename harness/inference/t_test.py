@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scipy import special
 
 from harness.inference.arrays import Array
 from harness.inference.estimates import MeanEstimate
+from harness.inference.shares import fewest_repeats, least_p_value
 from harness.inference.skewness import hall_transform, inverse_hall_transform, moments
 
 POWER = 0.8
@@ -43,6 +44,8 @@ class Estimate(MeanEstimate):
     n: int = 0
     skewness: float = 0.0
     repeat_values: Array | None = field(default=None, compare=False, repr=False)
+    rarest: float = 1.0
+    """N, at least 1: no p-value is smaller than `least_p_value` says."""
 
     @property
     def of_records(self) -> bool:
@@ -63,17 +66,21 @@ class Estimate(MeanEstimate):
         return self._tail(value - self.mean, -self.skewness)
 
     def _tail(self, effect: float, skewness: float) -> float:
-        """The larger p-value of Student's test and of that after Hall's transform, for an effect above 0."""
+        """The larger p-value of Student's test and of that after Hall's transform, for an effect above 0.
+
+        It is at least the `least_p_value` of so many repeats.
+        """
         if self.dof <= 0:
             return 1.0
+        least = 0.0 if self.of_records else float(least_p_value(self.n, self.rarest))
         if self.stderr == 0:
-            return 0.0 if effect > 0 else 1.0
+            return least if effect > 0 else 1.0
         distance = effect / self.stderr
-        return float(special.stdtr(self.dof, -min(distance, hall_transform(distance, skewness))))
+        return max(least, float(special.stdtr(self.dof, -min(distance, hall_transform(distance, skewness)))))
 
     def shift(self, by: float, sign: float = 1.0) -> Estimate:
         each = None if self.repeat_values is None else sign * self.repeat_values + by
-        return Estimate(sign * self.mean + by, self.stderr, self.dof, self.n, sign * self.skewness, each)
+        return replace(self, mean=sign * self.mean + by, skewness=sign * self.skewness, repeat_values=each)
 
 
 def estimate(values: Array, record_stderr: Array | None = None) -> Estimate:
@@ -132,7 +139,8 @@ def combine_estimates(parts: Sequence[tuple[float, Estimate]], n: int) -> Estima
         dof = sum(squares) ** 2 / sum(v**2 / part.dof for v, (_, part) in zip(squares, parts, strict=True))
     third = sum(weight**3 * part.skewness * part.stderr**3 for weight, part in parts)
     mean = sum(weight * part.mean for weight, part in parts)
-    return Estimate(mean, stderr, dof, n, third / stderr**3 if stderr else 0.0)
+    rarest = max(part.rarest for _, part in parts)
+    return Estimate(mean, stderr, dof, n, third / stderr**3 if stderr else 0.0, rarest=rarest)
 
 
 def difference(left: Estimate, right: Estimate) -> Estimate:
@@ -166,7 +174,8 @@ def repeats_needed(effect: MeanEstimate, alpha: float) -> int | None:
         return None
     spread = effect.stderr * math.sqrt(effect.n)
     reach = float(-special.ndtri(alpha) - special.ndtri(1 - POWER))
-    return max(effect.n + 1, math.ceil((reach * spread / abs(effect.mean)) ** 2))
+    least = fewest_repeats(alpha, getattr(effect, "rarest", 1.0))
+    return max(effect.n + 1, least, math.ceil((reach * spread / abs(effect.mean)) ** 2))
 
 
 def detectable_effect(effect: MeanEstimate, alpha: float) -> float | None:

@@ -7,6 +7,7 @@ import math
 from harness.claims.verdict import Point, Verdict, basis_text
 from harness.controls.severity import TEXTS
 from harness.report.vocabulary import figure
+from harness.verdicts.multiplicity import TARGETS
 
 
 def severity_sentence(verdict: Verdict) -> str:
@@ -25,6 +26,9 @@ def severity_sentence(verdict: Verdict) -> str:
 def _readings_sentence(verdict: Verdict) -> str:
     """In how many other readings the verdict is the same, open, or another."""
     words = [reading.verdict for reading in verdict.rests_on.readings]
+    if not words:
+        n = len(verdict.rests_on.readings_not_run)
+        return f"Of what the paper leaves open {n} other reading{' was' if n == 1 else 's were'} not run."
     same = words.count(verdict.verdict)
     open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
     told = [(same, "say", "the same"), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
@@ -33,6 +37,22 @@ def _readings_sentence(verdict: Verdict) -> str:
     missing = len(verdict.rests_on.readings_not_run)
     others = f" {missing} more {'was' if missing == 1 else 'were'} not run." if missing else ""
     return f"Of what the paper leaves open {len(words)} other {were} run: {', '.join(counts)}.{others}"
+
+
+def _standing_sentence(verdict: Verdict) -> str:
+    """Whether a verdict stands among all claims, by which test, and what is missing."""
+    numbers = verdict.numbers
+    if numbers.stands is None:
+        return ""
+    among = f" Among the {numbers.claims_tested} claims tested it"
+    if numbers.stands_by is not None:
+        how = "by bets alone" if numbers.stands_by == "bets" else "by the t-test"
+        return f"{among} stands {how} at a false discovery rate of 5%."
+    if numbers.p_anytime is None:
+        return f"{among} does not stand at a false discovery rate of 5%."
+    reached = 1 / max(numbers.p_anytime, 1e-300)
+    target = TARGETS["t-test"]
+    return f"{among} does not stand: over all its runs the evidence is {figure(reached)}, and the target is {target:g}."
 
 
 def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
@@ -55,18 +75,13 @@ def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
         else:
             sentences.append(f"The interval is at 95%. It rests on {text}.")
     if verdict.numbers.e_value is not None and math.isfinite(verdict.numbers.e_value):
-        stands = ""
-        if verdict.numbers.stands is not None:
-            how = "stands" if verdict.numbers.stands else "does not stand"
-            stands = (
-                f" Among the {verdict.numbers.claims_tested} claims tested it {how} at a false discovery rate of 5%."
-            )
         sentences.append(
-            f"Its e-value, the evidence against the opposite, is {figure(verdict.numbers.e_value)}.{stands}"
+            "Its e-value, the evidence against the opposite at the look that decided, is "
+            f"{figure(verdict.numbers.e_value)}.{_standing_sentence(verdict)}"
         )
     if verdict.numbers.stopped is not None:
         sentences.append(f"Runs were added until it was decided, after {verdict.numbers.stopped}.")
-    if verdict.rests_on.readings:
+    if verdict.rests_on.readings or (verdict.verdict.holds and verdict.rests_on.readings_not_run):
         sentences.append(_readings_sentence(verdict))
     if text := severity_sentence(verdict):
         sentences.append(text)

@@ -61,9 +61,10 @@ def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
         f"{bases['record-sampling']} on errors of drawing records" if bases["record-sampling"] else "",
     ]
     stand, tested = sum(bool(v.numbers.stands) for v in known), known[0].numbers.claims_tested
+    by_bets = sum(v.numbers.stands_by == "bets" for v in known)
     return (
         f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
         f"{stand} of them stand at a false discovery rate of {RATE:.0%} over all {tested} claims "
-        f"tested (e-BH, for any dependence between them), and {held} at level {ALPHA:g} for all "
-        "together (Holm)."
+        f"tested, however these depend on each other ({by_bets} by bets, the others by the t-test), and {held} at "
+        f"level {ALPHA:g} for all together (Holm)."
     )

@@ -17,6 +17,7 @@ DATA = {
     "none": "no data",
     "paper": "the paper's data, at its scale",
     "smaller": "the paper's data, at a smaller scale",
+    "variant": "the paper's data, by a variant of a published attack",
     "other": "other data than the paper's",
     "stand-in": "a stand-in for the paper's data",
     "own": "data of its own",

@@ -48,6 +48,9 @@ class Claim(Config):
     """The sentences of the paper that it renders, or corrects."""
     hedge: str = ""
     """How the inequality renders what the sentence hedges (can, often, almost, up to)."""
+    against_printed: str = Field(default="", exclude_if=lambda against: not against)
+    """Of a paper's claim that numbers which the same paper prints contradict: which ones do. `harness validate` tries
+    each claim on them."""
     expect: Expectations
     """The inequality; several must all hold."""
     also_read_as: dict[str, Expectations] = Field(default={}, exclude_if=lambda readings: not readings)
@@ -76,6 +79,8 @@ class Claim(Config):
         if self.example and not any(part.has_point(self.example) for part in self.theory):
             names = ", ".join(self.example)
             raise ValueError(f"claim {self.id!r}: example: no inequality of it has this point of {names}")
+        if self.against_printed and self.origin != "paper":
+            raise ValueError(f"claim {self.id!r}: against_printed is for claims of origin `paper`")
         if (self.origin == "corrected") != (self.corrects is not None):
             raise ValueError(f"claim {self.id!r}: `corrects` goes with origin `corrected`, and names a claim")
         return self

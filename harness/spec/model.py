@@ -12,6 +12,7 @@ from harness.attacks import ATTACKS, Attack, ScoringAttack
 from harness.attacks.attack import table_metrics
 from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.levels import RAREST
 from harness.config import Config
 from harness.coordinates import Level
 from harness.data.steps import LEAST_SHOWN
@@ -68,6 +69,9 @@ class Spec(Config):
     """Raised when the meaning of the spec changes."""
     level: float = Field(default=ALPHA, gt=0, le=0.5, exclude_if=lambda level: level == ALPHA)
     """Chance of a wrong verdict on a claim, at most. A spec of many claims may ask for less."""
+    rarest: float = Field(default=RAREST, ge=1, exclude_if=lambda rarest: rarest == RAREST)
+    """N: where a claim's points or parts divide its level, so few repeats decide nothing that all of them might miss an
+    outcome drawn once in N. A survey, whose level is divided among hundreds of claims, has 1: nothing is bounded."""
     least_shown: int = Field(default=LEAST_SHOWN, ge=1, exclude_if=lambda least: least == LEAST_SHOWN)
     """Rows of a table of one's own that share a value, below which no page, table or log names the value. What a lower
     number than 10 names may be a person's: write one only where the table may be published."""

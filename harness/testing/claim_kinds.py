@@ -25,7 +25,7 @@ from harness.metrics import metrics_of
 from harness.testing.nonconformance import check_configuration, require
 
 LEVEL = 0.05
-REPEATS = 12
+REPEATS = 20
 
 
 def results(

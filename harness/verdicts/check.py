@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +19,6 @@ from harness.claims.words import Word
 from harness.coordinates import Attacked
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
-from harness.inference.shares import rarity_bound
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
@@ -29,6 +27,7 @@ from harness.verdicts.flags import describe_assumptions
 from harness.verdicts.measured import ClaimError, judges_of, share_out_repeats
 from harness.verdicts.partial import seconds_a_model, tally_points, would_decide
 from harness.verdicts.points import points_of
+from harness.verdicts.printed import Trial, try_on_printed_numbers
 from harness.verdicts.provenance import judging_code, provenance_of
 from harness.verdicts.rates import describe_rates, describe_turned_scores
 from harness.verdicts.theory import record_theory
@@ -59,6 +58,8 @@ class _Case:
     spent: _SpentSoFar
     is_reading: bool
     """Of a reading the verdicts say no more than their outcome, its reason and what would decide it."""
+    trials: Mapping[str, Trial]
+    """What claims come to on printed numbers, by their ids."""
 
 
 def judge_spec(
@@ -90,7 +91,8 @@ def judge_spec(
             open_claims = share_out_repeats(scaled, look, spent.repeats, judges, alpha).keys()
             spent = replace(spent, open_claims=open_claims)
             scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
-    case, verdicts = _Case(scaled, alpha, look, why_not, provenance, spent, reading), []
+    trials = {} if reading else try_on_printed_numbers(spec)
+    case, verdicts = _Case(scaled, alpha, look, why_not, provenance, spent, reading, trials), []
     for index, claim in enumerate(spec.claims):
         if only is not None and claim.id not in only:
             continue
@@ -141,11 +143,17 @@ def _text_of(claim: Claim, parts: Sequence[MeasuredClaimKind], case: _Case) -> C
         corrects=claim.corrects,
         quotes=claim.quotes,
         hedge=claim.hedge,
+        printed=_printed_text(claim, case.trials.get(claim.id)),
         inequality=tuple(tree.text() for tree in trees),
         expressions=trees,
         definitions={} if case.is_reading else _definitions(parts),
         note=claim.note,
     )
+
+
+def _printed_text(claim: Claim, trial: Trial | None) -> str:
+    against = f" ({claim.against_printed})" if claim.against_printed else ""
+    return "" if trial is None else trial.text + against
 
 
 def _assumptions_of(parts: Sequence[MeasuredClaimKind], case: _Case) -> RestsOn:
@@ -205,17 +213,19 @@ def _record_numbers(verdict: Verdict, parts: Sequence[MeasuredClaimKind], case: 
         points=tuple(points),
         p_value=_p_value(findings, outcome),
         e_value=judgement.e_value,
+        p_anytime=judgement.p_anytime,
+        p_by_bets=judgement.p_by_bets,
         design="sequential" if is_sequential else "fixed",
         stopped=judgement.decided_at if is_sequential else None,
         models=models if is_sequential else None,
         models_fixed=cells * experiment.repeats if is_sequential and experiment is not None else None,
     )
-    basis, repeats = basis_of(judgement, outcome)
+    basis, rarest = basis_of(judgement, outcome)
     turned = describe_turned_scores(parts, look) if case.scaled.spec.results is not None else ()
     rests_on = verdict.rests_on.model_copy(
         update={
             "basis": basis,
-            "rarest": math.floor(rarity_bound(repeats, alpha / 2)) if basis == "t-test" else None,
+            "rarest": rarest,
             "flags": (*verdict.rests_on.flags, *describe_rates(parts, look.samples.table), *turned),
         }
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 
 import pandas as pd
 
 from harness.claims.arm_facts import ArmFacts
-from harness.claims.design import design_of
+from harness.claims.design import Sequential, design_of
 from harness.claims.evidence import Measurements
 from harness.claims.samples import Samples
 from harness.claims.testing import Look
@@ -50,7 +50,10 @@ def evidence_of(spec: Spec, table: pd.DataFrame, epsilons_left_out: LeftOut | No
     """A spec's table of measurements as claims read it, with the facts of its arms."""
     assert spec.experiment is not None
     arms = facts_of_arms(spec.experiment, epsilons_left_out or {})
-    return Measurements(table, arms, design_of(table), spec.axes, spec.experiment.coordinates)
+    design = design_of(table)
+    if isinstance(design, Sequential):
+        design = replace(design, rarest=spec.rarest)
+    return Measurements(table, arms, design, spec.axes, spec.experiment.coordinates)
 
 
 def look_at(scaled: Scaled, table: pd.DataFrame) -> Look:

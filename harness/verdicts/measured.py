@@ -9,7 +9,14 @@ from typing import overload
 
 import pandas as pd
 
-from harness.claims.allocation import Limits, allocate_among_claims, allocate_for_ranges, by_cell, repeats_of
+from harness.claims.allocation import (
+    Limits,
+    allocate_among_claims,
+    allocate_for_ranges,
+    allocate_for_standing,
+    by_cell,
+    repeats_of,
+)
 from harness.claims.combine import judge_part
 from harness.claims.contrasts import Compared
 from harness.claims.design import Bounded, Design
@@ -29,6 +36,7 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.evidence import look_at
 from harness.verdicts.left_out import part_left_out
+from harness.verdicts.multiplicity import TARGETS
 from harness.verdicts.rates import rate_not_shown
 
 
@@ -219,6 +227,10 @@ def share_out_repeats(
     by_claim = _judge_all(scaled.spec, look, judges)
     needs = allocate_among_claims(by_claim, alpha, limits, by_cell(present), cheapest)
     if needs or scaled.basis != "distribution-free":
+        return needs
+    target = 1 / TARGETS["t-test"]
+    by_target = _judge_all(scaled.spec, look, judges_of(scaled.spec, target))
+    if needs := allocate_for_standing(by_claim, by_target, target, limits):
         return needs
     return allocate_for_ranges(by_claim, _judge_all(scaled.spec, look.by(Bounded()), judges), alpha, limits)
 

@@ -90,6 +90,8 @@ def would_decide(
     more = sum(by_cell({key: max(0, target - repeats.get(key, 0)) for key, target in needs.items()}).values())
     trained = by_cell(repeats)
     new = sum(max(0, target - trained.get(cell, 0)) for cell, target in by_cell(needs).items())
+    if not more and any(f.reason_fields.get("found") == "few" for f in findings):
+        return "more repeats of what was seen too seldom, such as of an owner set that a split draws by chance"
     if not more:
         return "no number of repeats is likely to decide it: what is left lies too close to its margin"
     if max(needs.values()) >= FAR:

@@ -11,7 +11,8 @@ The rules, which stand in docs/verdicts.md:
    others' as on other data. What stays open says that no repeats can be added.
 4. A claim that would be reproduced, and that a control supports on which it ought to fail, could not have failed: it is
    inconclusive, and says by what else it is met (docs/severity.md).
-5. On other data and on a stand-in a relation agrees or differs. A printed number is set beside the measured one there.
+5. On other data, on a stand-in, and of a variant of a published attack (`harness.verdicts.departures`), a relation
+   agrees or differs. A printed number is set beside the measured one there.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.spec.readings import AnyReading, Reading
+from harness.verdicts.departures import variants_used
 from harness.verdicts.partial import parts_text, time_text
 
 DATA_THAT_SETTLES: tuple[Data, ...] = ("none", "paper", "smaller", "own", "elsewhere")
@@ -63,6 +65,9 @@ def data_of(claim: Claim, scaled: Scaled, used: int | None = None) -> tuple[Data
         return "other", ()
     allowed = trained.repeats if scaled.max_repeats is None else scaled.repeat_limit
     smaller = (*spec.paper_run.reductions(arms, allowed if used is None else min(allowed, used)),)
+    variants = variants_used(spec, spec.parts(claim)) if claim.origin in ("paper", "corrected") else ()
+    if variants:
+        return "variant", (*variants, *smaller)
     return ("smaller" if smaller else "paper"), smaller
 
 
@@ -173,7 +178,7 @@ def met_by(controls: Controls) -> str:
 
 def _undecided(verdict: Verdict, rests_on: RestsOn) -> dict[str, object]:
     """Fields of a claim that is not decided after all: nothing is said of how sure it would be."""
-    nothing = {"p_value": None, "e_value": None, "p_catalogue": None, "stands": None}
+    nothing = dict.fromkeys(("p_value", "e_value", "p_anytime", "p_by_bets", "p_catalogue", "stands", "stands_by"))
     return {
         "certainty": None,
         "numbers": verdict.numbers.model_copy(update=nothing),

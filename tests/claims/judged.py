@@ -112,6 +112,12 @@ def with_bounds(result: PartResult, evidence: Any) -> list[Point]:
     return [point.model_copy(update=bounds_at(one, look_at(evidence))) for point, one in points]
 
 
+def bounded(p_value: float, n: int) -> float:
+    """A p-value of a t-test of `n` repeats, which is no smaller than the chance that all of them miss an outcome drawn
+    in every third repeat, nor has to be larger than that of six that miss one drawn in every second."""
+    return max(p_value, min(1 / 64, (2 / 3) ** n))
+
+
 def plain(cells: dict[Attacked, int]) -> dict[tuple[str, float], int]:
     """Repeats by (arm, epsilon)."""
     return {(arm, dict(place)["epsilon"]): n for ((arm, place), _), n in cells.items()}

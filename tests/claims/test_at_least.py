@@ -19,7 +19,7 @@ from tests.claims.judged import PARSE, combined, declared_by, evidence_of, judge
 AXES = ("bound", "p", "epsilon")
 
 
-def table_of(means: dict[float, float], n: int = 12, by: float = 0.01) -> pd.DataFrame:
+def table_of(means: dict[float, float], n: int = 20, by: float = 0.01) -> pd.DataFrame:
     """Accuracy at p = 0.5, by bound, where that at p = 0.1 and 0.9 is one half."""
     rows = [
         ("a", "", "accuracy_test", bound, p, 1.0, r, level + by * (-1.0) ** (r + index), 0.0)
@@ -84,7 +84,7 @@ def test_a_panel_counts_whole() -> None:
 
 
 def test_a_panel_holds_in_a_repeat_where_all_its_points_do() -> None:
-    frame = table_of({1.0: UP, 2.0: UP}, by=0.0)
+    frame = table_of({1.0: UP, 2.0: UP}, n=12, by=0.0)
     frame.loc[(frame["bound"] == 1.0) & (frame["p"] == 0.9) & (frame["repeat"] < 3), "value"] = 0.7
     looks = judge(claim(1, [1.0, 2.0]), evidence_of(frame, axes=AXES)).point_results
     assert [None if look.holds is None else int(look.holds.sum()) for look in looks] == [9, 12]
@@ -153,7 +153,7 @@ def test_a_tolerance_is_doubled_in_each() -> None:
 
 
 def test_repeats_go_to_the_place_that_decides_the_panel_that_is_missing() -> None:
-    frame = table_of({1.0: UP, 2.0: LEVEL + 0.02, 3.0: DOWN}, n=8, by=0.001)
+    frame = table_of({1.0: UP, 2.0: LEVEL + 0.02, 3.0: DOWN}, n=12, by=0.001)
     frame.loc[(frame["bound"] == 2.0) & (frame["p"] == 0.9), "value"] -= 0.2
     frame.loc[(frame["bound"] == 2.0) & (frame["p"] == 0.1), "value"] += 0.03 * (-1.0) ** frame["repeat"]
     evidence = evidence_of(frame, Sequential(), AXES)
@@ -179,7 +179,7 @@ def test_it_errs_as_rarely_as_promised(true: int) -> None:
     means = {1.0: UP, 2.0: UP if true == 2 else LEVEL, 3.0: LEVEL if true == 1 else DOWN}
     wrong = 0
     for _ in range(600):
-        frame = table_of(means, n=8, by=0.0)
+        frame = table_of(means, by=0.0)
         frame["value"] += rng.normal(0, 0.02, len(frame))
         result = judge(claim(2, list(means)), evidence_of(frame, axes=AXES))
         wrong += result.outcome == ("reproduced" if true == 1 else "violated")
@@ -241,7 +241,7 @@ def test_where_some_place_is_enough_for_one_of_its_names_nothing_is_said_of_sing
         for arm, epsilons in (("a", (np.nan,)), ("b", (1.0, 2.0)))
         for p in (0.1, 0.9)
         for epsilon in epsilons
-        for r in range(8)
+        for r in range(20)
     ]
     columns = ["arm", "attack", "metric", "p", "epsilon", "repeat", "value", "stderr"]
     evidence = evidence_of(pd.DataFrame(rows, columns=columns), axes=("p", "epsilon"))

@@ -32,7 +32,7 @@ def close(value: float, tolerance: float = 0.01, **left: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("first", "value"), [(0, 0.5), (1, 0.6), (2, 0.7)])
 def test_the_least_epsilon_that_keeps_accuracy_is_chosen(first: int, value: float) -> None:
-    evidence = evidence_of(table(lambda _: first))
+    evidence = evidence_of(table(lambda _: first, 20))
     assert judge(close(value), evidence).outcome == "reproduced"
     assert judge(close(value + 0.1), evidence).outcome == "violated"
 

@@ -8,10 +8,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.claims.arm_facts import ArmFacts
 from harness.claims.design import (
     Bounded,
     Fixed,
@@ -21,6 +23,8 @@ from harness.claims.design import (
     repeats_to_see_all,
     stream_of,
 )
+from harness.claims.evidence import Measurements
+from harness.claims.operands import MetricSeries
 from harness.errors import HarnessError
 from harness.inference.betting import (
     BettingMean,
@@ -100,7 +104,7 @@ def test_a_share_of_the_stake_waits_until_the_outcomes_are_known() -> None:
     result = Sequential().mean(one)
     assert isinstance(result, TwoStakeCS)
     values = adjust_for_splits(one)
-    whole, later = t_mixture_cs(values, np.zeros(30)), t_mixture_cs(values[4:], np.zeros(26))
+    whole, later = t_mixture_cs(values, np.zeros(30), 3.0), t_mixture_cs(values[4:], np.zeros(26), 3.0)
     for value, sign in ((0.4, 1.0), (0.55, -1.0)):
         won = (1 - LATER) * whole.martingale(value, sign)
         won[4:] += LATER * later.martingale(value, sign)
@@ -185,3 +189,71 @@ def test_intervals_of_many_series_are_those_of_each(
 def test_a_series_of_no_known_range_is_not_bet_on() -> None:
     plain = Bounded().mean(Series(np.full(9, 0.9), np.zeros(9)))
     assert plain.p_above(0.0) == plain.p_below(2.0) == 1.0
+
+
+ERRORS = st.floats(0.0, 0.2)
+
+
+@given(ERRORS, ERRORS, st.floats(-1.0, 1.0), st.integers(6, 30))
+def test_errors_of_a_difference_are_those_of_its_records(one: float, other: float, together: float, n: int) -> None:
+    """On the same records the least error is the distance of both, below which no correlation brings it; that of arms
+    with records of their own is the root of the sum of squares."""
+    left, right = (replace(series(np.full(n, v)), errors=np.full(n, e)) for v, e in ((0.5, one), (0.3, other)))
+    same, apart = left.subtract(right, same_records=True), left.subtract(right)
+    assert same.errors == pytest.approx(np.full(n, abs(one - other)), abs=1e-15)
+    assert apart.errors == pytest.approx(np.full(n, math.hypot(one, other)))
+    true = math.sqrt(max(0.0, one**2 + other**2 - 2 * together * one * other))
+    assert (same.errors <= true + 1e-9).all()
+    # Repeats that are all alike show no error of their own, so the least one is what is left.
+    for design in (Fixed(), Sequential()):
+        within = design.mean_within_arm(left, right, same_records=True)
+        between = design.mean_between_arms(left, right)
+        assert within.stderr == pytest.approx(abs(one - other) / math.sqrt(n), abs=1e-12)
+        assert between.stderr == pytest.approx(math.hypot(one, other) / math.sqrt(n), abs=1e-12)
+        assert within.mean == between.mean == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("right", "same"),
+    [
+        ({}, True),
+        ({"attack": "gap"}, True),
+        ({"arm": "b"}, True),
+        ({"arm": "c"}, False),
+        ({"metric": "advantage"}, False),
+        ({"minus": "advantage"}, False),
+        ({"at": (("epsilon", 1.0),)}, True),
+        ({"at": (("p", 0.5),)}, False),
+        ({"at": (("queries", 10),)}, True),
+    ],
+)
+def test_one_metric_of_the_same_draw_is_of_the_same_records(right: dict[str, Any], same: bool) -> None:
+    """An axis of an attack, and epsilon, change nothing of who is drawn; one of the experiment may."""
+    columns = {"arm": ["a"], "attack": "loss", "metric": "auc", "epsilon": 1.0, "p": 0.1, "queries": 1}
+    table = pd.DataFrame({**columns, "repeat": 0, "value": 0.5, "stderr": 0.0})
+    arms = {name: ArmFacts(1e-5, draws=draws) for name, draws in (("a", "one"), ("b", "one"), ("c", "other"))}
+    known = Measurements(table, arms, axes=("epsilon", "p", "queries"), cell_axes=("epsilon", "p"))
+    left = MetricSeries("auc", "a", "loss")
+    assert known.share_records(left, replace(left, **right)) is same
+
+
+def test_the_least_error_of_a_difference_gives_way_to_what_repeats_show() -> None:
+    rng = np.random.default_rng(2)
+    left, right = (replace(series(0.5 + 0.1 * rng.random(12)), errors=np.full(12, e)) for e in (0.02, 0.01))
+    shown = float((left.values - right.values).std(ddof=1)) / math.sqrt(12)
+    assert shown > 0.01 / math.sqrt(12)
+    for design in (Fixed(), Sequential()):
+        assert design.mean_within_arm(left, right, same_records=True).stderr == pytest.approx(shown)
+
+
+@pytest.mark.parametrize("design", [Fixed(), Sequential()])
+def test_no_p_value_of_a_design_is_below_the_chance_that_all_repeats_miss_every_third_outcome(design: Any) -> None:
+    for n in (6, 10, 11, 14, 30):
+        left, right = series(np.full(n, 0.9)), series(np.full(n + 4, 0.1))
+        least = min(1 / 64, (2 / 3) ** n)
+        for mean in (design.mean(left), design.mean_within_arm(left, right), design.mean_between_arms(left, right)):
+            assert mean.p_above(0.0) == pytest.approx(least, rel=1e-9)
+            assert mean.p_below(1.0) == pytest.approx(least, rel=1e-9)
+    # Where a split draws outcomes, too: two alike, each drawn in half of the repeats.
+    drawn = series(np.full(14, 0.9), [0, 1] * 7, 2)
+    assert design.mean(drawn).p_above(0.0) >= (2 / 3) ** 14 * (1 - 1e-9)

@@ -22,7 +22,7 @@ from harness.formulas import FORMULAS
 from harness.inference.estimates import SequentialEstimate
 from harness.inference.t_test import Estimate, detectable_effect, difference, estimate, repeats_needed
 from harness.privacy.accounting import to_replace_one
-from tests.claims.judged import PARSE, evidence_of, judge, judge_one, parts_of, point_result, with_bounds
+from tests.claims.judged import PARSE, bounded, evidence_of, judge, judge_one, parts_of, point_result, with_bounds
 
 GRID = (0.1, 1.0, 10.0)
 
@@ -68,7 +68,7 @@ def compare(relation: str, right: dict[str, Any], quantifier: str = "all", **mor
     ],
 )
 def test_quantifiers(mean: Any, relation: str, right: dict, quantifier: str, outcome: str) -> None:
-    frame = table({"a/x/advantage": mean})
+    frame = table({"a/x/advantage": mean}, repeats=20)
     # A mean exactly on the margin is judged on data centred there, so that chance does not decide the example.
     for epsilon, value in zip(GRID, mean if isinstance(mean, tuple) else (mean,) * 3, strict=True):
         at = frame["epsilon"] == epsilon
@@ -84,26 +84,27 @@ def test_margin_moves_the_right_side() -> None:
 
 
 def test_two_arms_use_welch() -> None:
-    frame = table({"a/x/advantage": 0.5, "b/x/advantage": 0.1}, repeats=5)
+    frame = table({"a/x/advantage": 0.5, "b/x/advantage": 0.1}, repeats=20, sd=0.4)
     right = {"metric": "advantage", "arm": "b", "attack": "x"}
     point = verdict(compare(">", right), frame).points[0]
     a, b = (frame[(frame["arm"] == arm) & (frame["epsilon"] == GRID[0])]["value"] for arm in "ab")
     reference = stats.ttest_ind(a, b, equal_var=False, alternative="greater")
     assert point.p_support == pytest.approx(reference.pvalue)
+    assert point.p_support > (2 / 3) ** 20
     assert point.effect == pytest.approx(a.mean() - b.mean())
 
 
 def test_two_attacks_on_one_arm_are_paired() -> None:
     """Both attack the same models: what is common to a repeat cancels, and an unpaired test would see nothing."""
-    frame = table({"a/x/advantage": 0.5, "a/y/advantage": 0.5}, repeats=6, sd=0.01, stderr=0.0)
-    shared = np.random.default_rng(1).normal(0, 0.5, 6)
+    frame = table({"a/x/advantage": 0.5, "a/y/advantage": 0.5}, repeats=30, sd=0.025, stderr=0.0)
+    shared = np.random.default_rng(1).normal(0, 0.5, 30)
     frame["value"] += shared[frame["repeat"]]
     frame.loc[frame["attack"] == "x", "value"] += 0.03
     right = {"metric": "advantage", "arm": "a", "attack": "y"}
     result = verdict(compare(">", right), frame)
     x, y = (frame[(frame["attack"] == k) & (frame["epsilon"] == GRID[0])]["value"].to_numpy() for k in "xy")
     assert result.points[0].p_support == pytest.approx(estimate(x - y).p_above(0))
-    assert result.points[0].p_support < 0.001
+    assert (2 / 3) ** 30 < result.points[0].p_support < 0.001
     assert stats.ttest_ind(x, y, alternative="greater").pvalue > 0.2
     assert result.outcome == "reproduced"
 
@@ -142,7 +143,7 @@ def test_points_that_the_profile_leaves_out() -> None:
 @pytest.mark.parametrize(("mean", "outcome"), [(0.02, "reproduced"), (0.2, "violated"), (0.1, "inconclusive")])
 def test_equivalence_is_never_a_failure_to_reject(mean: float, outcome: str) -> None:
     left = {"metric": "accuracy_train", "arm": "a", "minus": "accuracy_test"}
-    frame = table({"a//accuracy_train": 0.7 + mean, "a//accuracy_test": 0.7}, sd=0.01)
+    frame = table({"a//accuracy_train": 0.7 + mean, "a//accuracy_test": 0.7}, repeats=20, sd=0.01)
     for metric, centre in (("accuracy_train", 0.7 + mean), ("accuracy_test", 0.7)):
         for epsilon in GRID:
             at = (frame["metric"] == metric) & (frame["epsilon"] == epsilon)
@@ -185,7 +186,7 @@ def test_a_claim_is_the_conjunction_of_its_parts() -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("quantifier", ["all", "some"])
-@pytest.mark.parametrize("repeats", [3, 8])
+@pytest.mark.parametrize("repeats", [3, 20])
 def test_wrong_verdicts_are_as_rare_as_promised(quantifier: str, repeats: int) -> None:
     """600 claims whose effect is exactly zero at every point: both wrong outcomes together stay at 5%.
 
@@ -231,7 +232,7 @@ def measured(arm: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_orders_of_arms(names: str, direction: str, margin: float, outcome: str) -> None:
-    frame = table({"a/x/advantage": 0.7, "b/x/advantage": 0.5, "c/x/advantage": 0.3})
+    frame = table({"a/x/advantage": 0.7, "b/x/advantage": 0.5, "c/x/advantage": 0.3}, repeats=20)
     claim = {"kind": "order", "of": [measured(n) for n in names], "direction": direction, "margin": margin}
     result = verdict(claim, frame)
     assert result.outcome == outcome
@@ -250,7 +251,7 @@ def test_orders_of_arms(names: str, direction: str, margin: float, outcome: str)
 )
 def test_trends_over_epsilon(means: tuple[float, ...], direction: str, margin: float, outcome: str) -> None:
     claim = {"kind": "monotone", "of": measured("a"), "direction": direction, "margin": margin}
-    result = verdict(claim, table({"a/x/advantage": means}))
+    result = verdict(claim, table({"a/x/advantage": means}, repeats=20))
     assert result.outcome == outcome
     assert [p.epsilon for p in result.points] == [1.0, 10.0]
 
@@ -272,7 +273,7 @@ def test_a_hump_is_two_comparisons_between_epsilons() -> None:
 
 
 def test_ratios() -> None:
-    frame = table({"a/x/advantage": 0.6, "b/x/advantage": 0.25})
+    frame = table({"a/x/advantage": 0.6, "b/x/advantage": 0.25}, repeats=20)
     claim = {"kind": "compare", "left": measured("a"), "relation": ">"}
     assert verdict({**claim, "right": measured("b", times=2)}, frame).outcome == "reproduced"
     assert verdict({**claim, "right": measured("b", times=3)}, frame).outcome == "violated"
@@ -301,7 +302,7 @@ def printed(values: dict[float, float], tolerance: float = 0.05, rows_own: float
 
 
 def test_a_table_holds_where_every_entry_is_met() -> None:
-    frame = table({"a/x/advantage": (0.1, 0.3, 0.5)}, repeats=12)
+    frame = table({"a/x/advantage": (0.1, 0.3, 0.5)}, repeats=20)
     right = {0.1: 0.1, 1.0: 0.3, 10.0: 0.5}
     result = verdict(printed(right), frame)
     assert result.outcome == "reproduced"
@@ -342,7 +343,7 @@ def either(*sides: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_one_of_two_holds_everywhere(useless: Any, leaky: Any, outcome: str) -> None:
-    frame = table({"a//loss": useless, "a/x/advantage": leaky}, sd=0.004)
+    frame = table({"a//loss": useless, "a/x/advantage": leaky}, repeats=20, sd=0.004)
     for metric, means in (("loss", useless), ("advantage", leaky)):
         for epsilon, value in zip(GRID, means, strict=True):
             at = (frame["epsilon"] == epsilon) & (frame["metric"] == metric)
@@ -359,18 +360,18 @@ def test_either_is_wrong_no_more_often_than_stated() -> None:
     """Both sides exactly on their margins: neither holds, so a support is an error."""
     wrong = 0
     for seed in range(300):
-        frame = table({"a//loss": 0.1, "a/x/advantage": 0.02}, seed=seed, repeats=6, stderr=0.0)
+        frame = table({"a//loss": 0.1, "a/x/advantage": 0.02}, seed=seed, repeats=20, stderr=0.0)
         loss = {"left": {"metric": "loss", "arm": "a"}, "relation": ">", "right": {"value": 0.1}}
         wrong += verdict(either(loss, compare(">", {"value": 0.02})) | {"at": [1.0]}, frame).outcome == "reproduced"
     assert wrong <= stats.binom.ppf(0.999, 300, 0.025)
 
 
-def on_one_curve(sd: float, off: float = 0.0) -> pd.DataFrame:
+def on_one_curve(sd: float, off: float = 0.0, repeats: int = 20) -> pd.DataFrame:
     """Two arms whose accuracy depends on the noise alone, at noise multipliers that enclose each other; `off` lifts one."""
     noise = {"a": (8.0, 4.0, 1.0), "b": (6.0, 2.0, 0.5)}
     means = {f"{arm}//accuracy_test": tuple(1 / (1 + s) for s in of) for arm, of in noise.items()}
     means["b//accuracy_test"] = tuple(v + off for v in means["b//accuracy_test"])
-    frame = table(means, sd=sd, stderr=0.0001)
+    frame = table(means, repeats=repeats, sd=sd, stderr=0.0001)
     sigma = {(arm, e): s for arm, of in noise.items() for e, s in zip(GRID, of, strict=True)}
     frame["noise_multiplier"] = [sigma[arm, e] for arm, e in zip(frame["arm"], frame["epsilon"], strict=True)]
     return frame
@@ -410,7 +411,7 @@ def test_a_number_of_all_runs_together_is_judged_by_its_records() -> None:
 
 
 def test_a_claim_of_several_parts_opposes_at_the_level_over_their_number() -> None:
-    frame = table({"a/x/advantage": (0.5, 0.1, 0.5)}, repeats=6, sd=0.05, seed=2)
+    frame = table({"a/x/advantage": (0.5, 0.1, 0.5)}, repeats=40, sd=0.15, seed=2)
     one, four = (verdict(compare(">", {"value": 0.2}), frame, parts=n) for n in (1, 4))
     assert one.outcome == "violated"
     assert four.oppose == pytest.approx(4 * one.oppose)
@@ -419,11 +420,13 @@ def test_a_claim_of_several_parts_opposes_at_the_level_over_their_number() -> No
     assert one.support == one.points[1].p_support
     assert four.correction == "every one of 3 points at alpha/2; Bonferroni over 12 to oppose"
     assert one.reason.startswith("fails at epsilon 1: 0.")
-    some = [verdict(compare(">", {"value": 0.9}, "some"), frame, parts=n) for n in (1, 4)]
+    assert one.points[1].p_oppose > (2 / 3) ** 40
+    some = [verdict(compare(">", {"value": 0.6}, "some"), frame, parts=n) for n in (1, 4)]
     assert some[0].reason.startswith("fails at every point; least clearly at epsilon")
     assert some[0].correction == "Bonferroni over 3 points to support; every one of 3 points to oppose"
     assert some[1].oppose == pytest.approx(4 * some[0].oppose)
     assert some[0].oppose == pytest.approx(max(p.p_oppose for p in some[0].points))
+    assert some[0].oppose > min(p.p_oppose for p in some[0].points)
     assert some[0].support == pytest.approx(min(1.0, 3 * min(p.p_support for p in some[0].points)))
     # Supporting needs no correction: every part has to.
     high = table({"a/x/advantage": 0.5})
@@ -436,7 +439,7 @@ def test_a_claim_of_several_parts_opposes_at_the_level_over_their_number() -> No
 def test_equivalence_shows_how_far_inside_its_tolerance_the_difference_is() -> None:
     left = {"metric": "advantage", "arm": "a", "attack": "x"}
     for mean in (0.21, 0.19):
-        frame = table({"a/x/advantage": mean}, repeats=6, sd=0.01)
+        frame = table({"a/x/advantage": mean}, repeats=60, sd=0.05)
         result = verdict(
             {"kind": "close", "left": left, "right": {"value": 0.2}, "tolerance": 0.05, "at": [1.0]}, frame
         )
@@ -482,14 +485,14 @@ def test_strict_and_weak_inequalities_in_one_repeat() -> None:
 
 
 def test_too_few_repeats_at_one_point_do_not_keep_another_from_deciding() -> None:
-    frame = table({"a/x/advantage": (0.5, 0.1, 0.5)}, repeats=8)
+    frame = table({"a/x/advantage": (0.5, 0.1, 0.5)}, repeats=20)
     short = frame[(frame["epsilon"] == 1.0) | (frame["repeat"] < 3)]
     (part,) = parts_of(compare(">", {"value": 0.2}), evidence_of(short))
     assert judge_one(part, evidence_of(short), Part(0, 1, 0.025, 6)).outcome == "violated"
     short = frame[(frame["epsilon"] != 1.0) | (frame["repeat"] < 3)]
     result = judge_one(part, evidence_of(short), Part(0, 1, 0.025, 6))
     assert (result.outcome, result.oppose) == ("inconclusive", 1.0)
-    assert result.reason.startswith("3 repeats decide nothing, 6 may; so far at epsilon 1: 0.08")
+    assert result.reason.startswith("3 repeats decide nothing, 6 may; so far at epsilon 1: 0.104 ")
 
 
 def test_alternatives_of_different_repeats_are_compared_in_those_that_both_have() -> None:
@@ -586,14 +589,14 @@ def test_each_look_at_one_curve_by_hand(off: float) -> None:
     for look, (own, *ends) in zip(looks, enclosed, strict=True):
         low, high = sorted(ends, key=lambda end: value[end].mean())
         above, below = (difference(estimate(value[own]), estimate(value[end])) for end in (low, high))
-        assert look.support == pytest.approx(max(above.p_above(-tolerance), below.p_below(tolerance)))
-        outside = min(above.p_below(-tolerance), below.p_above(tolerance))
+        assert look.support == pytest.approx(bounded(max(above.p_above(-tolerance), below.p_below(tolerance)), 20))
+        outside = bounded(min(above.p_below(-tolerance), below.p_above(tolerance)), 20)
         assert look.oppose == pytest.approx(min(1.0, 2 * outside))
         assert look.effect.mean == pytest.approx(min(tolerance + above.mean, tolerance - below.mean))
         assert look.holds is not None
         inside = (value[own] >= value[low] - tolerance) & (value[own] <= value[high] + tolerance)
         assert look.holds.tolist() == inside.tolist()
-    assert 0 < sum(int(look.holds.sum()) for look in looks if look.holds is not None) < 4 * 8
+    assert 0 < sum(int(look.holds.sum()) for look in looks if look.holds is not None) < 4 * 20
     assert (min(look.oppose for look in looks) < 0.2) == (off > 0)
 
 
@@ -720,4 +723,4 @@ def test_a_value_may_lie_as_far_beyond_an_end_of_the_curve_as_its_tolerance(lift
     look = verdict(claim, frame).point_results[2]
     assert look.left == 0.5 + lift
     assert look.holds is not None
-    assert look.holds.tolist() == [inside] * 8
+    assert look.holds.tolist() == [inside] * 20

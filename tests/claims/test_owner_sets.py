@@ -35,7 +35,8 @@ def claim(least: Any, arm: str = "a", some: bool = True) -> dict[str, Any]:
     return {"kind": "compare", "left": left, "relation": ">", "right": least, "at": [1], **quantified}
 
 
-DRAWN = [0, 1, 0, 1, 2, 0, 1, 0, 1, 2, 0, 1, 0, 1, 2, 2, 2, 2]
+DRAWN = [0, 1, 0, 1, 2, 0, 1, 0, 1, 2, 0, 1, 0, 1, 2, 2, 2, 2] * 3
+"""The second owner set is drawn fifteen times; at a sixth of the level one takes fourteen."""
 HIGH = {0: 0.2, 1: 0.9, 2: 0.1}
 
 
@@ -86,7 +87,9 @@ def test_an_owner_set_drawn_once_says_nothing_and_one_drawn_twice_may() -> None:
     assert result.outcome == "inconclusive"
     assert result.points[0].at == {"owner_set": 2811.0}
     twice = judge(claim({"value": 0.8}), table_of([0, 0, 0, 0, 0, 0, 1, 1], {0: 0.2, 1: 0.9}, by=0.0001))
-    assert (twice.outcome, twice.points[0].at) == ("reproduced", {"owner_set": 2674.0})
+    assert (twice.support, twice.points[0].at) == (pytest.approx(6 / 64), {"owner_set": 2674.0})
+    often = judge(claim({"value": 0.8}), table_of([0] * 6 + [1] * 14, {0: 0.2, 1: 0.9}, by=0.0001))
+    assert (often.outcome, often.points[0].at) == ("reproduced", {"owner_set": 2674.0})
 
 
 def test_where_each_is_drawn_once_all_repeats_count_as_the_first_owner_set() -> None:
@@ -100,14 +103,17 @@ def test_where_each_is_drawn_once_all_repeats_count_as_the_first_owner_set() -> 
 
 
 def test_one_that_is_drawn_as_often_as_a_verdict_needs_decides_and_one_drawn_less_often_does_not() -> None:
-    def judged(drawn: list[int]) -> PartResult:
+    """The second is tested at a sixth of the level: (2/3)^n is below 0.025 / 6 from fourteen repeats on."""
+
+    def judged(drawn: list[int], fewest: int = 6) -> PartResult:
         evidence = evidence_of(table_of(drawn, {0: 0.9, 1: 0.9}))
         (part,) = parts_of(claim({"value": 0.5}), evidence)
-        return judge_one(part, evidence, Part(0, 1, 0.025, fewest=6))
+        return judge_one(part, evidence, Part(0, 1, 0.025, fewest))
 
-    result = judged([0] * 5 + [1] * 6)
-    assert (result.outcome, result.points[0].at) == ("reproduced", {"owner_set": 2674.0})
-    assert judged([0] * 5 + [1] * 5).outcome == "inconclusive"
+    for often, fewest in ((14, 6), (15, 15)):
+        result = judged([0] * 5 + [1] * often, fewest)
+        assert (result.outcome, result.points[0].at) == ("reproduced", {"owner_set": 2674.0})
+        assert judged([0] * 5 + [1] * (often - 1), fewest).outcome == "inconclusive"
 
 
 def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:
@@ -144,7 +150,7 @@ def test_it_errs_as_rarely_as_promised() -> None:
     rng = np.random.default_rng(5)
     wrong = 0
     for _ in range(400):
-        frame = table_of(list(rng.integers(3, size=24)), dict.fromkeys(range(3), 0.5), by=0.0)
+        frame = table_of(list(rng.integers(3, size=60)), dict.fromkeys(range(3), 0.5), by=0.0)
         noise = rng.normal(0, 0.05, len(frame)) * (frame["metric"] == "advantage")
         wrong += judge(claim({"value": 0.5}), frame.assign(value=frame["value"] + noise)).outcome == "reproduced"
     assert wrong <= 22
@@ -188,7 +194,7 @@ def two_places(drawn: list[int], at_one: dict[int, float], at_two: dict[int, flo
     return pd.concat([first, second, pd.DataFrame(known, columns=columns).assign(stderr=0.0)], ignore_index=True)
 
 
-EACH_OFTEN = [0, 1, 2] * 8
+EACH_OFTEN = [0, 1, 2] * 20
 
 
 def test_sentences_hold_together_on_one_owner_set() -> None:
@@ -205,11 +211,11 @@ def test_each_may_hold_on_some_owner_set_and_both_on_none() -> None:
     for one in together(0.1, 0.5)["of"]:
         assert judge({**one, "for": {"owner_set": "some"}}, frame).outcome == "reproduced"
     assert judge(together(0.1, 0.5), frame).outcome == "violated"
-    assert judge(together(0.1, 0.5), two_places([0, 1] * 12, *strong_or_dead)).outcome == "inconclusive"
+    assert judge(together(0.1, 0.5), two_places([0, 1] * 30, *strong_or_dead)).outcome == "inconclusive"
 
 
 def test_a_set_with_too_few_repeats_says_nothing() -> None:
-    frame = two_places([0, 1] * 12 + [2], {0: 0.3, 1: 0.4, 2: 0.0}, {0: 0.8, 1: 0.9, 2: 0.0})
+    frame = two_places([0, 1] * 30 + [2], {0: 0.3, 1: 0.4, 2: 0.0}, {0: 0.8, 1: 0.9, 2: 0.0})
     evidence = evidence_of(frame, Sequential())
     (part,) = parts_of(together(0.1, 0.5), evidence)
     assert judge_one(part, evidence, Part(0, 1, 0.025, 6)).outcome == "inconclusive"

@@ -37,12 +37,12 @@ def both(
 
 
 def test_a_claim_of_all_points_is_violated_but_not_reproduced_by_some_of_them() -> None:
-    holds = table({"a/x/advantage": FAR_ABOVE})
+    holds = table({"a/x/advantage": FAR_ABOVE}, repeats=20)
     whole, part = both(compare(">", BOUND), holds, (0.1, 10.0))
     assert (whole.outcome, part.outcome) == ("reproduced", "inconclusive")
     assert part.reason.startswith("holds at every point that the profile runs, which leaves out 1; weakest at epsilon ")
     assert (part.absent, len(part.points)) == (1, 2)
-    fails = table({"a/x/advantage": (FAR_BELOW, FAR_ABOVE, FAR_ABOVE)})
+    fails = table({"a/x/advantage": (FAR_BELOW, FAR_ABOVE, FAR_ABOVE)}, repeats=20)
     whole, part = both(compare(">", BOUND), fails, (0.1, 10.0))
     assert (whole.outcome, part.outcome) == ("violated", "violated")
     assert part.oppose == pytest.approx(whole.oppose)  # Bonferroni over the three that are declared
@@ -52,11 +52,11 @@ def test_a_claim_of_all_points_is_violated_but_not_reproduced_by_some_of_them() 
 
 
 def test_a_claim_of_some_point_is_reproduced_but_not_violated_by_some_of_them() -> None:
-    holds = table({"a/x/advantage": (FAR_BELOW, FAR_ABOVE, FAR_BELOW)})
+    holds = table({"a/x/advantage": (FAR_BELOW, FAR_ABOVE, FAR_BELOW)}, repeats=20)
     whole, part = both(compare(">", BOUND, "some"), holds, (1.0,))
     assert (whole.outcome, part.outcome) == ("reproduced", "reproduced")
     assert part.support == pytest.approx(whole.support)
-    fails = table({"a/x/advantage": FAR_BELOW})
+    fails = table({"a/x/advantage": FAR_BELOW}, repeats=20)
     whole, part = both(compare(">", BOUND, "some"), fails, (0.1, 1.0))
     assert (whole.outcome, part.outcome) == ("violated", "inconclusive")
     assert part.oppose == 1
@@ -87,7 +87,10 @@ def test_a_point_that_one_side_never_had_is_not_left_out() -> None:
 
 def test_points_of_another_axis_are_left_out_with_their_epsilon() -> None:
     frame = pd.concat(
-        [table({"a/x/advantage": (FAR_BELOW, FAR_ABOVE, FAR_ABOVE)}, seed=s).assign(p=float(s)) for s in (1, 2)]
+        [
+            table({"a/x/advantage": (FAR_BELOW, FAR_ABOVE, FAR_ABOVE)}, repeats=20, seed=s).assign(p=float(s))
+            for s in (1, 2)
+        ]
     )
     axes = ("p", *EPSILON)
 
@@ -119,7 +122,7 @@ def test_points_of_another_axis_are_left_out_with_their_epsilon() -> None:
 def test_leaving_points_out_never_gives_a_verdict_that_all_points_do_not_give(
     means: tuple[float, ...], chosen: set[float], seed: int, relation: str, sequential: bool
 ) -> None:
-    frame = table({"a/x/advantage": means}, seed=seed)
+    frame = table({"a/x/advantage": means}, repeats=20, seed=seed)
     design = Sequential() if sequential else None
     epsilons = tuple(sorted(chosen))
     for quantifier in ("all", "some"):

@@ -192,7 +192,7 @@ def test_of_two_sides_one_without_runs_tells_nothing() -> None:
 
 
 def test_a_reason_says_at_how_many_points_it_holds() -> None:
-    table = frame({("a", e): 0.5 + 0.01 * np.arange(8) for e in (1.0, 2.0)})
+    table = frame({("a", e): 0.5 + 0.01 * np.arange(20) for e in (1.0, 2.0)})
     claim = {"kind": "compare", "left": {"metric": "advantage", "arm": "a", "attack": "t"}, "relation": ">"}
     claim |= {"right": {"value": 0.1}}
     assert judge({**claim, "for": "all"}, table).reason.startswith("holds at every point; weakest")

@@ -27,6 +27,7 @@ from harness.inference import FEWEST
 from harness.inference.t_mixture import t_mixture_cs
 from harness.pipeline.context import Context, Options
 from harness.progress import Progress
+from harness.report.vocabulary import figure
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
@@ -103,7 +104,7 @@ def swinging(mean: float, by: float = 0.3, n: int = 8) -> np.ndarray:
 
 
 def test_repeats_go_where_an_open_claim_needs_them() -> None:
-    clear, close, wrong = swinging(0.9, 0.01), swinging(0.42), swinging(0.33)
+    clear, close, wrong = swinging(0.9, 0.01, 12), swinging(0.42), swinging(0.33)
     some, every = above(0.4, "some"), above(0.4)
 
     def needs(claim: Any, values: dict[tuple[str, float], Any], most: int = 40) -> dict[Any, int]:
@@ -373,7 +374,36 @@ def test_a_run_until_decided(make_project: Any) -> None:
     page = (project.reports / "until/site/claims/own-cancer--biased-beats-iid.html").read_text()
     assert beats.verdict == "reproduced"
     assert basis_text(beats) in page
-    assert "at a false discovery rate of 5%" in page
+    # The t-test of so few runs cannot reach the target, and no basis was asked for that would make it go on.
+    assert counts["size"].max() == 10
+    assert beats.numbers.p_anytime is not None
+    assert 1 / beats.numbers.p_anytime <= 32.0 + 1e-9
+    evidence = figure(1 / beats.numbers.p_anytime)
+    assert f"it does not stand: over all its runs the evidence is {evidence}, and the target is 100." in page
+
+
+@pytest.mark.integration
+def test_where_bets_are_to_decide_a_run_goes_on_until_verdicts_stand(make_project: Any) -> None:
+    """Claims that the t-test has decided get more repeats until it reaches the target of those that stand."""
+    project = make_project(SMALL_SPEC.replace("repeats: 2", "repeats: 14"))
+    (project.root / "params.yaml").write_text(
+        "profile: until\nprofiles:\n  until: {design: sequential, basis: distribution-free}\n"
+    )
+    assert run_cli(project.root, "run").returncode == 0
+    folder = project.reports / "until"
+    table = pd.read_parquet(folder / "own" / "cancer" / "measurements.parquet")
+    counts = table.groupby(["arm", "epsilon"])["repeat"].nunique()
+    for arm in ("size", "iid"):  # 1/200 is above (2/3)^n from fourteen on; no claim is of models without noise
+        assert counts[arm][[1.0, 10.0]].min() >= 14
+        assert counts[arm][math.inf] == PILOT
+    judged = {v["id"]: v for v in json.loads((folder / "verdicts.json").read_text())["verdicts"]}
+    beats = judged["own/cancer#biased-beats-iid"]
+    assert beats["verdict"] == "reproduced"
+    assert beats["numbers"]["p_anytime"] <= 0.01
+    page = (folder / "site/claims/own-cancer--biased-beats-iid.html").read_text()
+    assert beats["numbers"]["stands"]
+    how = {"bets": "by bets alone", "t-test": "by the t-test"}[beats["numbers"]["stands_by"]]
+    assert f"it stands {how} at a false discovery rate of 5%." in page
 
 
 @pytest.mark.integration

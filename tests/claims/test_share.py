@@ -30,7 +30,7 @@ def table_of(values: dict[float, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"])
 
 
-def around(mean: float, n: int = 12, by: float = 0.01) -> np.ndarray:
+def around(mean: float, n: int = 20, by: float = 0.01) -> np.ndarray:
     return mean + by * (-1.0) ** np.arange(n)
 
 
@@ -134,7 +134,7 @@ def test_it_errs_as_rarely_as_promised(true: int) -> None:
 def test_repeats_go_to_the_entries_that_are_missing() -> None:
     def needs(**means: float) -> set[float]:
         values = {float(name[1:]): around(mean, 8, 0.3) for name, mean in means.items()}
-        values |= {float(i): around(0.5, 8, 0.001) for i in range(20) if float(i) not in values}
+        values |= {float(i): around(0.5, 20, 0.001) for i in range(20) if float(i) not in values}
         entries = {"of": OF, "values": {level: 0.5 for level in sorted(values) if level}}
         claim = {"kind": "table", "tolerance": 0.05, "rows": [entries]}
         finding = judge(claim, evidence_of(table_of(values), Sequential()), 0.05, 0, 1)
@@ -150,8 +150,8 @@ def test_repeats_go_to_the_entries_that_are_missing() -> None:
 
 def test_entries_that_are_settled_are_not_missing() -> None:
     """Of 20 entries 18 have to agree, so 3 refute it: with one that does, the two on its side are what is missing."""
-    means = {1.0: around(0.9, 8, 0.001), 2.0: around(0.9, 8, 0.3), 3.0: around(0.95, 8, 0.3)}
-    means |= {float(i): around(0.5, 8, 0.001) for i in range(4, 21)}
+    means = {1.0: around(0.9, 20, 0.001), 2.0: around(0.9, 8, 0.3), 3.0: around(0.95, 8, 0.3)}
+    means |= {float(i): around(0.5, 20, 0.001) for i in range(4, 21)}
     finding = judge(printed(20), evidence_of(table_of(means), Sequential()), 0.05, 0, 1)
     assert {epsilon for _, epsilon in plain(allocate_repeats([finding], 0.05, 40))} == {2.0, 3.0}
 
@@ -164,7 +164,7 @@ def test_of_more_entries_than_refute_it_the_clearest_by_p_values_go_first_though
         3.0: around(0.9, 8, 0.3),
         4.0: around(0.95, 8, 0.3),
     }
-    means |= {float(i): around(0.5, 8, 0.001) for i in range(5, 21)}
+    means |= {float(i): around(0.5, 20, 0.001) for i in range(5, 21)}
     finding = judge(printed(20), evidence_of(table_of(means), Sequential()), 0.05, 0, 1)
     effects = [one.effect for one in finding.point_results[:2]]
     assert effects[0].mean / effects[0].stderr < effects[1].mean / effects[1].stderr < 0

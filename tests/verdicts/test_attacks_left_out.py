@@ -63,7 +63,7 @@ def judged(loaded: Loaded, means: dict[tuple[float, str], float], **profile: Any
         for arm in ("iid", "size")
         for epsilon in experiment.arms[arm].privacy.epsilons
         for attack in scaled.spec.attacks
-        for repeat, value in enumerate(around(means.get((epsilon, attack), 0.1)))
+        for repeat, value in enumerate(around(means.get((epsilon, attack), 0.1), 20))
     ]
     counts = [("iid", "", f"count_{k}", 1.0, 0, n, 0.0) for k, n in (("rows", 569), ("members", 120))]
     columns = ["arm", "attack", "metric", "epsilon", "repeat", "value", "stderr"]

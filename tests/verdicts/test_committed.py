@@ -9,6 +9,7 @@ import pytest
 
 from harness.claims.verdict import Verdict
 from harness.controls.severity import SEVERE
+from harness.verdicts.multiplicity import correct_for_all_claims
 from tests.conftest import REPO
 
 PROFILES = ("sequential", "paper")
@@ -41,3 +42,35 @@ def test_nothing_is_reproduced_that_a_reading_contradicts(verdicts: list[Verdict
         words = {reading.verdict for reading in v.rests_on.readings}
         assert not (v.verdict.holds and words & {"violated", "differs"}), v.id
         assert not (v.verdict in ("violated", "differs") and words & {"reproduced", "agrees"}), v.id
+
+
+def test_what_is_corrected_is_not_reproduced_as_it_is_printed(verdicts: list[Verdict]) -> None:
+    by_id = {v.id: v for v in verdicts}
+    corrected = [(v, by_id.get(v.claim.corrects or "")) for v in verdicts if v.claim.corrects]
+    assert len(corrected) > 10
+    for v, printed in corrected:
+        if printed is not None:
+            assert not printed.verdict.holds, f"{v.id} corrects {printed.id}, which is {printed.verdict}"
+
+
+def test_what_stands_reaches_its_target_by_enough_runs(verdicts: list[Verdict]) -> None:
+    """By the numbers that are published: the target, how many reach it, and at least ten runs at the deciding place."""
+    tested = [v for v in correct_for_all_claims(verdicts) if v.numbers.claims_tested is not None]
+    counted = {v.numbers.claims_tested for v in tested}
+    assert len(counted) == 1
+    for by, target in (("t-test", 100), ("bets", 1000)):
+        reaching = [v for v in tested if (p := p_of(v, by)) is not None and p <= 1 / target]
+        enough = target * len(reaching) * 0.05 >= max(counted)  # type: ignore[type-var, operator]
+        for v in reaching:
+            assert bool(v.numbers.stands) or not enough, v.id
+        for v in tested:
+            if v.numbers.stands_by == by:
+                assert v in reaching, v.id
+                assert enough
+    for v in tested:
+        if v.numbers.stands and v.rests_on.basis == "t-test" and v.numbers.stands_by == "t-test":
+            assert max(point.repeats for point in v.numbers.points) >= 10, v.id
+
+
+def p_of(verdict: Verdict, by: str) -> float | None:
+    return verdict.numbers.p_by_bets if by == "bets" else verdict.numbers.p_anytime

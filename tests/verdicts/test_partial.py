@@ -76,11 +76,11 @@ def test_a_part_that_is_not_run_leaves_the_other_half(loaded: Loaded) -> None:
 
 
 def test_entries_of_a_table_are_counted(loaded: Loaded) -> None:
-    every = {(arm, e, a): around(0.1) for arm in ("iid", "size") for e in (1.0, 10.0) for a in ("logloss", "other")}
-    outside = judged(loaded, rows({**every, ("iid", 10.0, "logloss"): around(0.3)}))["printed"]
+    every = {(arm, e, a): around(0.1, 20) for arm in ("iid", "size") for e in (1.0, 10.0) for a in ("logloss", "other")}
+    outside = judged(loaded, rows({**every, ("iid", 10.0, "logloss"): around(0.3, 20)}))["printed"]
     assert outside.verdict == "violated"
     assert outside.tally == "1 of 2 entries within the tolerance, 1 outside"
-    open_ = judged(loaded, rows({**every, ("iid", 10.0, "logloss"): around(0.14, spread=0.05)}))["printed"]
+    open_ = judged(loaded, rows({**every, ("iid", 10.0, "logloss"): around(0.14, 20, 0.05)}))["printed"]
     assert open_.verdict == "inconclusive"
     assert open_.tally == "1 of 2 entries within the tolerance, 1 open"
     # Fewer repeats than decide anything settle no entry, however clear they look.

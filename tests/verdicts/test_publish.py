@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from harness.attacks.attack import ATTACKS, Attack
+from harness.attacks.boundary import Boundary
+from harness.attacks.gradient_norm import GradientNorm
 from harness.attacks.rmia import Rmia
 from harness.claims.origin import Quote
 from harness.claims.verdict import Controls, Verdict
@@ -20,12 +23,13 @@ from harness.report.certainty import severity_sentence
 from harness.report.prose import sentence
 from harness.spec.claim import Claim
 from harness.spec.load import Loaded, load_specs
-from harness.spec.model import Spec
+from harness.spec.model import Ambiguity, Spec
 from harness.spec.paper_run import PaperRun
 from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings
 from harness.verdicts.check import judge_spec
 from harness.verdicts.counts import count, group_of, readings_phrase
+from harness.verdicts.departures import ALWAYS, PUBLISHED, departures_of, variants_used
 from harness.verdicts.evidence import Evidence
 from harness.verdicts.judge import judge_claims
 from harness.verdicts.publish import data_of, publish, reading_matters
@@ -344,6 +348,40 @@ def test_a_printed_number_is_set_beside_and_not_judged(loaded: Loaded, expect: A
     assert result(mixed, around(0.9, 40, 0.001)).verdict == "differs"
     arms = on(spec_of(loaded, {**CLOSE, "right": {"arm": "size"}}), dataset=PurchaseSubstitute())
     assert result(arms, around(0.9, 40, 0.001)).verdict == "differs"  # from each other, of which nothing is printed
+
+
+def with_attack(spec: Spec, attack: Attack, *ambiguities: Ambiguity) -> Spec:
+    return spec.model_copy(update={"attacks": {"logloss": attack}, "ambiguities": ambiguities})
+
+
+def test_a_papers_claim_on_a_variant_of_an_attack_agrees_or_differs(loaded: Loaded) -> None:
+    run = PaperRun(data=("csv",))
+    declared, published = spec_of(loaded, COMPARE, run), Boundary(steps=64, directions=100)
+    fewer, more = published.model_copy(update={"steps": 4}), published.model_copy(update={"directions": 200})
+    assert result(with_attack(declared, published), LOW).verdict == "reproduced"
+    assert result(with_attack(declared, more), LOW).rests_on.data == "paper"
+    verdict = result(with_attack(declared, fewer), LOW)
+    assert (verdict.verdict, verdict.rests_on.data) == ("agrees", "variant")
+    assert verdict.rests_on.smaller == ("4 steps along the boundary of the authors' 64",)
+    ours = spec_of(loaded, COMPARE, run, origin="ours", quotes=[])
+    assert result(with_attack(ours, fewer), LOW).verdict == "reproduced"
+
+
+def test_what_the_paper_leaves_open_of_an_attack_is_a_reading_and_no_variant(loaded: Loaded) -> None:
+    left_open = Ambiguity(
+        choice="how many steps", chosen="4", why="Not said.", field="attacks.logloss.steps", alternatives=(64,)
+    )
+    spec = spec_of(loaded, COMPARE, PaperRun(data=("csv",)))
+    assert variants_used(with_attack(spec, Boundary(directions=100), left_open), spec.parts(spec.claims[0])) == ()
+
+
+def test_each_published_setting_is_a_field_of_its_attack() -> None:
+    for kind, fields in PUBLISHED.items():
+        assert set(fields) <= set(ATTACKS[kind].model_fields), kind
+    assert set(ALWAYS) <= {name for name, _ in ATTACKS}
+    assert departures_of(Rmia(pool="halves", signal="soft-margin-taylor", temperature=2)) == {}
+    assert set(departures_of(Rmia(pool="halves"))) == {"signal", "temperature"}
+    assert departures_of(GradientNorm()) == {"kind": ALWAYS["gradient-norm"]}
 
 
 def test_what_there_is_less_of_is_named(loaded: Loaded) -> None:

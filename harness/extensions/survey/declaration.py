@@ -88,6 +88,7 @@ def write_declaration(plan: SurveyPlan, sets: Sequence[MemberSet]) -> str:
         f"title: {_flow(f'Survey of {plan.title}')}",
         "where: survey",
         f"level: {level:.3g}  # {RATE:g} / (2 x {len(claims)} claims)",
+        "rarest: 1  # no bound on what so few repeats may show at such a level",
         *([] if plan.least_shown == LEAST_SHOWN else [f"least_shown: {plan.least_shown}"]),
         "",
         "experiment:",

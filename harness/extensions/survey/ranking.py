@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.claims.verdict import Point, Verdict
 from harness.extensions.survey.declaration import BLIND, BOUND, DIRECTION, SPLIT
 from harness.extensions.survey.member_sets import RANDOM, MemberSet
-from harness.verdicts.multiplicity import correct_for_all_claims
+from harness.verdicts.multiplicity import correct_for_all_claims, find_discoveries
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,12 @@ def rank(sets: Iterable[MemberSet], verdicts: Sequence[Verdict]) -> list[SetResu
     and Ramdas 2022), for any dependence between them.
     """
     by_claim = {verdict.id.split("#")[1]: verdict for verdict in correct_for_all_claims(verdicts)}
+    found = {name.split("#")[1] for name in find_discoveries(verdicts)}
     every = [MemberSet(RANDOM, "random split", 0, {"kind": "random"}), *sets]
-    return sorted((_result(one, by_claim) for one in every), key=lambda result: result.order)
+    return sorted((_result(one, by_claim, found) for one in every), key=lambda result: result.order)
 
 
-def _result(member_set: MemberSet, by_claim: Mapping[str, Verdict]) -> SetResult:
+def _result(member_set: MemberSet, by_claim: Mapping[str, Verdict], found: set[str]) -> SetResult:
     mine = {name: by_claim.get(f"{member_set.name}-{name}") for name in (BOUND, DIRECTION, SPLIT, BLIND)}
     known = {name: verdict for name, verdict in mine.items() if verdict is not None}
     advantages = [
@@ -87,7 +88,7 @@ def _result(member_set: MemberSet, by_claim: Mapping[str, Verdict]) -> SetResult
     ]
     advantages += [_advantage_of(point, math.nan) for point in _points(known.get(DIRECTION))]
     blind = next((point.left for point in _points(known.get(BLIND))), math.nan)
-    discoveries = (_discovery(name, verdict) for name, verdict in known.items())
+    discoveries = (_discovery(name, v) for name, v in known.items() if v.id.split("#")[1] in found)
     return SetResult(
         member_set,
         tuple(sorted(advantages, key=lambda one: one.epsilon)),
@@ -110,7 +111,7 @@ def _advantage_of(point: Point, bound: float) -> MeasuredAdvantage:
 
 
 def _discovery(name: str, verdict: Verdict) -> Discovery | None:
-    if verdict.verdict != "violated" or not verdict.numbers.stands:
+    if verdict.verdict != "violated":
         return None
     reason = verdict.reasons[verdict.because[0]]
     deciding = verdict.numbers.points[reason.point] if reason.point is not None else None
