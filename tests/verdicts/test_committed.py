@@ -53,8 +53,8 @@ def test_what_is_corrected_is_not_reproduced_as_it_is_printed(verdicts: list[Ver
             assert not printed.verdict.holds, f"{v.id} corrects {printed.id}, which is {printed.verdict}"
 
 
-def test_what_stands_reaches_its_target_by_enough_runs(verdicts: list[Verdict]) -> None:
-    """By the numbers that are published: the target, how many reach it, and at least ten runs at the deciding place."""
+def test_what_stands_reaches_its_target_as_enough_others_do(verdicts: list[Verdict]) -> None:
+    """By the numbers that are published: the target, and how many reach it."""
     tested = [v for v in correct_for_all_claims(verdicts) if v.numbers.claims_tested is not None]
     counted = {v.numbers.claims_tested for v in tested}
     assert len(counted) == 1
@@ -67,9 +67,6 @@ def test_what_stands_reaches_its_target_by_enough_runs(verdicts: list[Verdict]) 
             if v.numbers.stands_by == by:
                 assert v in reaching, v.id
                 assert enough
-    for v in tested:
-        if v.numbers.stands and v.rests_on.basis == "t-test" and v.numbers.stands_by == "t-test":
-            assert max(point.repeats for point in v.numbers.points) >= 10, v.id
 
 
 def p_of(verdict: Verdict, by: str) -> float | None:
