@@ -20,7 +20,8 @@ def severity_sentence(verdict: Verdict) -> str:
             return "It could have failed: any other count would have failed it."
         return "No control is known on which it ought to fail."
     met = "; ".join(f"{TEXTS[one.control]}: {one.supported} of {one.draws} draws" for one in controls.outcomes)
-    return f"Severity {controls.severity:.2f}. It ought to fail on controls, and is met by {met}."
+    few = "" if verdict.verdict != "inconclusive" or verdict.met_by else " They have as few runs as it has so far."
+    return f"Severity {controls.severity:.2f}. It ought to fail on controls, and is met by {met}.{few}"
 
 
 def _readings_sentence(verdict: Verdict) -> str:
