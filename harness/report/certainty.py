@@ -47,7 +47,9 @@ def _standing_sentence(verdict: Verdict) -> str:
         return ""
     among = f" Among the {numbers.claims_tested} claims tested it"
     if numbers.stands_by is not None:
-        how = "by bets alone" if numbers.stands_by == "bets" else "by the t-test"
+        by_records = verdict.rests_on.basis == "record-sampling"
+        tested = "by errors of drawing records, for the models that were trained" if by_records else "by the t-test"
+        how = "by bets alone" if numbers.stands_by == "bets" else tested
         return f"{among} stands {how} at a false discovery rate of 5%."
     if numbers.p_anytime is None:
         return f"{among} does not stand at a false discovery rate of 5%."

@@ -64,7 +64,8 @@ def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
     by_bets = sum(v.numbers.stands_by == "bets" for v in known)
     return (
         f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
-        f"{stand} of them stand at a false discovery rate of {RATE:.0%} over all {tested} claims "
-        f"tested, however these depend on each other ({by_bets} by bets, the others by the t-test), and {held} at "
+        f"{stand} of them stand among all {tested} claims tested, however these depend on each other: {by_bets} by "
+        f"bets and {stand - by_bets} by the tests of their bases, each at a false discovery rate of {RATE:.0%}; "
+        f"{held} at "
         f"level {ALPHA:g} for all together (Holm)."
     )

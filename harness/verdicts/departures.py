@@ -41,7 +41,6 @@ PUBLISHED: dict[str, Mapping[str, Published]] = {
         "temperature": Published(2.0, "a temperature of {value} in place of the authors' 2"),
         "gamma": Published(2.0, "γ is {value} in place of the authors' 2"),
     },
-    "posterior-network": {},  # rahimian2021's own, whose open settings are readings
 }
 """By kind of attack and field, what the authors' code or text has."""
 ALWAYS: dict[str, str] = {

@@ -64,8 +64,8 @@ def test_inconclusive_claims_count_and_theory_does_not() -> None:
     text = catalogue_sentence(list(result.values()))
     assert text == (
         "Of the 2 verdicts decided on measurements, 1 are distribution-free, 1 rest on no outcome being rarer than stated. "
-        "1 of them stand at a false discovery rate of 5% over all 3 claims tested, however these depend on each other (1 by "
-        "bets, the others by the t-test), and 1 at level 0.05 for all together (Holm)."
+        "1 of them stand among all 3 claims tested, however these depend on each other: 1 by bets and 0 by the tests of "
+        "their bases, each at a false discovery rate of 5%; 1 at level 0.05 for all together (Holm)."
     )
     assert [result[name].numbers.stands for name in ("clear", "faint", "open")] == [True, False, None]
     assert [result[name].numbers.stands_by for name in ("clear", "faint", "open")] == ["bets", None, None]
