@@ -46,7 +46,7 @@ from harness.coordinates import Attacked, place
 from harness.execution.table import axes_of, read_table, write_parquet
 from harness.files import write_bytes, write_text
 from harness.spec.profile import Scaled, scale
-from harness.verdicts.measured import repeats_wanted
+from harness.verdicts.wanted import repeats_wanted
 
 RESULTS = Path(__file__).parent / "afresh.json"
 UNFINISHED = Path(__file__).parent / "afresh"

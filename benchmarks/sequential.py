@@ -26,7 +26,7 @@ from harness.pipeline.sources import source_of_run
 from harness.spec.load import Loaded
 from harness.spec.profile import Scaled
 from harness.verdicts.check import judge_spec
-from harness.verdicts.measured import repeats_wanted
+from harness.verdicts.wanted import repeats_wanted
 
 RESULTS = Path(__file__).parent / "sequential.json"
 

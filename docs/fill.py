@@ -544,6 +544,16 @@ def _standing(page: Path) -> str:
     return _table_text(["results", "before", "**today**"], rows)
 
 
+def _in_sight(page: Path) -> str:
+    """How often claims that were written in sight of results are wrongly decided, by which repeats count."""
+    del page
+    rows = []
+    for row in _benchmark("declared")["rows"]:
+        cells = [row["results"], str(row["seen"]), str(row["candidates"])]
+        rows.append([*cells, _percent(row["all"], 1), _percent(row["since"], 1)])
+    return _table_text(["results", "repeats seen", "comparisons", "all repeats", "**those since**"], rows)
+
+
 def _records(page: Path) -> str:
     """How often differences on the same records are told from their true value, by the least error that is taken."""
     del page
@@ -659,6 +669,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "parts": _parts,
     "places": _places,
     "standing": _standing,
+    "in-sight": _in_sight,
     "records": _records,
     "worth": _worth,
     "declared": _declared,

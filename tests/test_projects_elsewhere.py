@@ -51,6 +51,7 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
     "list": ("", 0, "own/mix"),
     "schema": ("", 0, "specs/schema.json"),
     "plan": ("", 0, "profile declared: "),
+    "declare": ("", 0, "1 of 1 claims on measurements are new or changed"),
     "resolve": ("", 0, ""),
     "run": ("-q", 0, "report: reports/declared/site/index.html"),
     "judge": ("-q", 0, CLAIM),

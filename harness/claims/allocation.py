@@ -82,6 +82,18 @@ class Limits:
         return self.cells * max(SHARE * self.spec_repeats, 2 * FEWEST, share)
 
 
+def add_seen(
+    needs: Mapping[Attacked, int], findings: Sequence[PartResult], seen: Mapping[Cell, int]
+) -> dict[Attacked, int]:
+    """Repeats needed in all, from those needed beside the `seen` ones: sides of a point are paired, so each of its
+    cells starts where all have new ones."""
+    start: dict[Cell, int] = {}
+    for cells in (one.cells | one.decided_on for f in findings for one in f.point_results):
+        most = max((seen.get(cell, 0) for cell in cells), default=0)
+        start |= {cell: max(most, start.get(cell, 0)) for cell in cells}
+    return {(cell, attack): n + start.get(cell, 0) for (cell, attack), n in needs.items()}
+
+
 def allocate_among_claims(
     results: Results, alpha: float, limits: Limits, present: Mapping[Cell, int], cheapest: bool = False
 ) -> Needs:

@@ -40,7 +40,7 @@ from harness.inference import (
 
 @dataclass(frozen=True)
 class Series:
-    """One number a repeat, of repeats 0, 1, ..."""
+    """One number a repeat, of repeats one after another."""
 
     values: Array
     """(n,)"""
@@ -57,17 +57,34 @@ class Series:
     repeats: int | None = None
     """How many repeats its one value is the mean of, of which `errors` then is the standard error; None: a value is a
     repeat's own."""
+    start: int = 0
+    """The repeat of the first value."""
+    is_picked: bool = False
+    """Whether repeats between were left out, so that only a series of the same start has the same repeats."""
 
     def take_first(self, n: int | None) -> Series:
         """The series of the first `n` repeats (None: of all)."""
         if n is None or n >= len(self.values):
             return self
         drawn = None if self.drawn is None else self.drawn[:n]
-        return Series(self.values[:n], self.errors[:n], drawn, self.outcomes, self.low, self.high)
+        return replace(self, values=self.values[:n], errors=self.errors[:n], drawn=drawn)
+
+    def start_at(self, repeat: int) -> Series:
+        """The series from a repeat on. Raises HarnessError where it is not known which of its numbers that is."""
+        left_out = max(0, repeat - self.start)
+        if left_out and self.is_picked:
+            raise HarnessError("repeats that some of the cells lack cannot be left out of those with one owner set")
+        if not left_out:
+            return self
+        drawn = None if self.drawn is None else self.drawn[left_out:]
+        return replace(
+            self, values=self.values[left_out:], errors=self.errors[left_out:], drawn=drawn, start=self.start + left_out
+        )
 
     def of(self, these: Array) -> Series:
         """The series of the repeats in a mask, (n,) bool, in which the split always draws the same outcome."""
-        return Series(self.values[these], self.errors[these], None, 1, self.low, self.high)
+        picked = self.values[these], self.errors[these]
+        return Series(*picked, None, 1, self.low, self.high, start=self.start, is_picked=True)
 
     def subtract(self, other: Series, same_records: bool = False) -> Series:
         """The difference repeat by repeat, for the repeats that both have; the outcome of the split is this series'.
@@ -78,11 +95,10 @@ class Series:
         """
         if self.repeats is not None:
             return self._subtract_mean(other)
-        n = min(len(self.values), len(other.values))
-        left, right = self.take_first(n), other.take_first(n)
+        left, right = in_step([self, other])
         values = left.values - right.values
         errors = np.abs(left.errors - right.errors) if same_records else np.hypot(left.errors, right.errors)
-        return Series(values, errors, left.drawn, left.outcomes, left.low - right.high, left.high - right.low)
+        return replace(left, values=values, errors=errors, low=left.low - right.high, high=left.high - right.low)
 
     def _subtract_mean(self, other: Series) -> Series:
         """The difference of two means over the same repeats, whose results are not known one by one.
@@ -109,7 +125,21 @@ class Series:
             return self
         ends = sorted(end * factor if factor else 0.0 for end in (self.low, self.high))
         values, errors = self.values * factor, self.errors * abs(factor)
-        return Series(values, errors, self.drawn, self.outcomes, ends[0], ends[1], self.repeats)
+        return replace(self, values=values, errors=errors, low=ends[0], high=ends[1])
+
+
+class NoCommonRepeat(HarnessError):
+    """Series that start at different repeats have none together."""
+
+
+def in_step(many: Sequence[Series]) -> list[Series]:
+    """The series of the repeats that all of them have. Raises HarnessError where these cannot be told."""
+    start = max(series.start for series in many)
+    late = [series.start_at(start) for series in many]
+    n = min(len(series.values) for series in late)
+    if n == 0 and start > 0:
+        raise NoCommonRepeat("no repeat since then has all sides")
+    return [series.take_first(n) for series in late]
 
 
 class Design(ABC):
@@ -227,7 +257,7 @@ class Sequential(Design):
 
     def mean_between_arms(self, left: Series, right: Series) -> MeanEstimate:
         difference = left.subtract(right)
-        left, right = left.take_first(len(difference.values)), right.take_first(len(difference.values))
+        left, right = in_step([left, right])
         return self._test_values(
             adjust_for_splits(left) - adjust_for_splits(right),
             difference,

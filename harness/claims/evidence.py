@@ -82,8 +82,8 @@ class Measurements:
     def owner_sets(self, arm: str, first: int | None = None) -> list[float]:
         """Sizes of the owner sets that an arm's split draws in its first repeats (None: in all), in their order; empty
         where all are of one size."""
-        sizes = self.index.owner_sets.get(arm, {})
-        seen = (sizes[repeat] for repeat in sorted(sizes) if first is None or repeat < first)
+        sizes, start = self.index.owner_sets.get(arm, {}), self.index.first_repeats.get(arm, 0)
+        seen = (sizes[r] for r in sorted(sizes) if r >= start and (first is None or r - start < first))
         return list(dict.fromkeys(seen))
 
     def all_owner_sets_drawn(self, arm: str, first: int | None = None) -> bool:

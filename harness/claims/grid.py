@@ -30,6 +30,8 @@ def over_grid(
         some: axes, and kinds of names, along which one alternative is enough.
         absent_alternatives: at each place, further alternatives of which nothing is known.
     """
+    if not curves:
+        return NotRun("nothing that it compares is measured")
     if gone := table.unmeasured_axes(curves):
         return NotRun(f"the profile runs no {', no '.join(gone)}")
     grid = table.grid(curves, at)

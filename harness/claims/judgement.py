@@ -1,7 +1,8 @@
-"""A claim judged: at the first look that decides it, on the metrics' ranges alone where these do, else by a t-test.
+"""A claim judged: on all repeats, by the metrics' ranges alone where these decide it, else by a t-test.
 
-A claim is judged after its first 2, 3, ... repeats, and its verdict is that of the first of these looks
-that decides it; its tests may be looked at after each repeat (`harness.inference.t_mixture`).
+Its tests may be looked at after each repeat (`harness.inference.t_mixture`). The first of the looks after 2, 3, ...
+repeats that decides it gives the verdict, which is the same at all later ones, since evidence only grows; what is
+estimated, and with which interval, is of all repeats there are.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.claims.design import Bounded, Design, Sequential, Summarised
+from harness.claims.design import Bounded, Design, NoCommonRepeat, Sequential, Summarised
 from harness.claims.results import PartResult, PointResult
 from harness.claims.testing import Look
 from harness.claims.verdict import Basis, Outcome
@@ -29,7 +30,7 @@ JudgeClaim = Callable[[Look], Sequence[PartResult]]
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim's findings on the basis that its verdict rests on."""
+    """A claim's findings on the basis that its verdict rests on, over all repeats."""
 
     findings: list[PartResult]
     by_t_test: list[PartResult]
@@ -37,8 +38,11 @@ class Judgement:
     bounded: list[PartResult]
     """What the metrics' ranges alone say."""
     decided_at: int | None
-    """Repeats at the look that decided, where the design is sequential."""
+    """Repeats at the first look that decided, where the design is sequential."""
+    models: tuple[int, int]
+    """Number of models at that look, of all where none decides, and number of their cells."""
     e_value: float | None
+    """Of that look."""
     p_anytime: float | None = None
     """The verdict's p-value by the design's own test, over all looks at all repeats there are; None where nothing was
     tested."""
@@ -53,31 +57,42 @@ def judge_on_basis(judge_claim: JudgeClaim, look: Look, alpha: float, findings_o
 
     With `findings_only`, what the other method finds and the e-value are left out: it is not to be shown.
     """
-    method, decided_at, whole = look.method, None, look
-    is_distribution_free = is_decided(judge_claim(look.by(BY_RANGES)))
-    if sequential := method.name == "sequential":
-        _, decided_at = first_deciding_look(judge_claim, look.by(BY_RANGES) if is_distribution_free else look)
-        look = look.take_first(decided_at or look.repeats)
+    decided_at, sequential = None, look.method.name == "sequential"
+    bounded = judge_claim(look.by(BY_RANGES))
+    is_distribution_free = is_decided(bounded)
     if findings_only:
-        findings = [*judge_claim(look.by(BY_RANGES) if is_distribution_free else look)]
-        return Judgement(findings, [], [], decided_at, None, is_sequential=sequential)
-    by_t_test, bounded = [*judge_claim(look)], [*judge_claim(look.by(BY_RANGES))]
-    findings = bounded if is_distribution_free else by_t_test
-    e_value = _e_value(judge_claim, look, findings, is_distribution_free)
-    p_anytime = _p_of_all_repeats(judge_claim, whole, findings)
-    p_by_bets = _p_of_all_repeats(judge_claim, whole.by(BY_RANGES), findings)
-    p_anytime = None if p_anytime is None else min(1.0, 2 * p_anytime)  # 1 / M_n, which holds for both sides at once
-    return Judgement(findings, by_t_test, bounded, decided_at, e_value, p_anytime, p_by_bets, sequential)
+        findings = [*(bounded if is_distribution_free else judge_claim(look))]
+        return Judgement(findings, [], [], None, (0, 0), None, is_sequential=sequential)
+    by_t_test = [*judge_claim(look)]
+    findings = [*bounded] if is_distribution_free else by_t_test
+    first = look
+    if sequential:
+        _, decided_at = first_deciding_look(judge_claim, look.by(BY_RANGES) if is_distribution_free else look)
+        first = look.take_first(decided_at or look.repeats)
+    at_first = [*judge_claim(first.by(BY_RANGES) if is_distribution_free else first)]
+    return Judgement(
+        findings,
+        by_t_test,
+        findings if is_distribution_free else [*bounded],
+        decided_at,
+        cells_used(at_first),
+        _e_value(judge_claim, first, at_first, is_distribution_free),
+        _p_of_all_repeats(by_t_test, findings, 2.0),  # 1 / M_n, which holds for both sides at once
+        _p_of_all_repeats(bounded, findings),
+        sequential,
+    )
 
 
-def _p_of_all_repeats(judge_claim: JudgeClaim, look: Look, findings: Sequence[PartResult]) -> float | None:
-    """One-sided p-value of a verdict over all repeats that there are, with the claim's points and parts in it; None
-    where there is none, or it is exact."""
+def _p_of_all_repeats(
+    results: Sequence[PartResult], findings: Sequence[PartResult], times: float = 1.0
+) -> float | None:
+    """P-value by the `results` of one method of the verdict that `findings` are, with the claim's points and parts in
+    it; None where there is none, or it is exact."""
     outcome = combined_outcome([f.outcome for f in findings])
     if outcome not in ("reproduced", "violated") or all(f.p_value is None for f in findings):
         return None
-    p_values = [f.support if outcome == "reproduced" else f.oppose for f in judge_claim(look)]
-    return max(p_values) if outcome == "reproduced" else min(p_values)
+    p_values = [f.support if outcome == "reproduced" else f.oppose for f in results]
+    return min(1.0, times * (max(p_values) if outcome == "reproduced" else min(p_values)))
 
 
 def first_deciding_look(judge_claim: JudgeClaim, look: Look) -> tuple[Sequence[PartResult], int | None]:
@@ -93,9 +108,12 @@ def first_deciding_look(judge_claim: JudgeClaim, look: Look) -> tuple[Sequence[P
 
     def decides(n: int) -> bool:
         parts = judge_claim(look.take_first(n))
-        if violated:
-            return any(parts[index].outcome == "violated" for index in violated)
-        return all(parts[index].outcome == "reproduced" for index in reproduced)
+        try:
+            if violated:
+                return any(parts[index].outcome == "violated" for index in violated)
+            return all(parts[index].outcome == "reproduced" for index in reproduced)
+        except NoCommonRepeat:  # sides that start at other repeats have none together yet
+            return False
 
     guess = min if violated else max
     n = _first_number(2, repeats, decides, guess(_guess_repeats(parts[index]) for index in violated or reproduced))

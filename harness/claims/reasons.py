@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import field_serializer, field_validator
+from pydantic import Field, field_serializer, field_validator
 
 from harness.claims.operands import PointQuantifier
 from harness.config import Config
@@ -87,6 +87,8 @@ class Reason(Config):
     """Said in place of what the numbers say."""
     unless: str = ""
     """The wider tolerance with which it would not be violated."""
+    between: bool = Field(default=False, exclude_if=lambda between: not between)
+    """Whether it is shown to hold with that one: what is claimed is off by one to two tolerances."""
     chosen: tuple[str, ...] = ()
     """Which values of an axis were chosen in the repeats."""
 
@@ -118,7 +120,10 @@ class Reason(Config):
             text = self._measured_text(effect)
         else:
             text = {"counted": self._counted_text, "played": self._played_text}.get(self.found, self._theory_text)()
-        unless = [f"{text}, but not with {self.unless}"] if self.unless else [text]
+        with_wider = (
+            f"holds with {self.unless}: off by one to two tolerances" if self.between else f"not with {self.unless}"
+        )
+        unless = [f"{text}, but {with_wider}"] if self.unless else [text]
         return "; ".join([*unless, *self.chosen])
 
     def _measured_text(self, effect: bool) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.claims.contrasts import Contrast, WeightedSum
-from harness.claims.design import Design, Series
+from harness.claims.design import Design, Series, in_step
 from harness.claims.evidence import Measurements
 from harness.claims.operands import AxisValue, Chosen, FormulaValue, MetricSeries
 from harness.claims.series import is_of_runs
@@ -99,7 +99,7 @@ class Samples:
         """By value of the axis on which a curve's place is chosen: the number of repeats that choose it."""
         assert curve.chosen is not None
         levels = self._candidates(curve, curve.chosen)
-        counts = np.bincount(self._choice(curve, curve.chosen, where, repeats), minlength=len(levels))
+        counts = np.bincount(self._choice(curve, curve.chosen, where, repeats).values, minlength=len(levels))
         return {float(level): int(count) for level, count in zip(levels, counts, strict=True) if count}
 
     def runs_in_group(self, curves: Sequence[MetricSeries], where: Where) -> int:
@@ -115,7 +115,7 @@ class Samples:
         if (chosen := curve.chosen) is not None:
             axes[chosen.axis] = levels = self._candidates(curve, chosen)
             if chosen.repeats is not None:
-                axes[chosen.axis] = [levels[self._choice(curve, chosen, where, ALL)[0]]]
+                axes[chosen.axis] = [levels[self._choice(curve, chosen, where, ALL).values[0]]]
         return [{**where, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
 
     def _candidates(self, curve: MetricSeries, chosen: Chosen) -> list[Level]:
@@ -124,9 +124,9 @@ class Samples:
         levels = self.table.levels(curve, chosen.axis)
         return [v for v in levels if math.isfinite(float(v))] if chosen.axis == "epsilon" else levels
 
-    def _choice(self, curve: MetricSeries, chosen: Chosen, where: Where, repeats: Repeats) -> Array:
-        """Index of the value of the axis that is chosen in each repeat, (n,) int: the least one at which the metric
-        meets its bound.
+    def _choice(self, curve: MetricSeries, chosen: Chosen, where: Where, repeats: Repeats) -> Series:
+        """Index of the value of the axis that is chosen in each repeat: the least one at which the metric meets its
+        bound.
 
         With `chosen.repeats` one choice, by the mean over these repeats, holds for all. Raises NothingToTest where no
         value does.
@@ -136,8 +136,8 @@ class Samples:
         levels = self._candidates(curve, chosen)
         places = [{**where, chosen.axis: level} for level in levels]
         looked_at = repeats if chosen.repeats is None else replace(repeats, first=chosen.repeats)
-        series = [self._single_series(chooser, chosen.metric, point, looked_at).values for point in places]
-        measured = np.stack([values[: min(map(len, series))] for values in series])
+        series = in_step([self._single_series(chooser, chosen.metric, point, looked_at) for point in places])
+        measured = np.stack([one.values for one in series])
         if chosen.repeats is not None:
             measured = np.repeat(measured.mean(axis=1, keepdims=True), measured.shape[1], axis=1)
         holds = chosen.admissible_mask(measured)
@@ -148,23 +148,23 @@ class Samples:
                 f"no {chosen.axis} can be chosen: {chooser.text()} is {chosen.bound} at none of "
                 f"{', '.join(f'{level:g}' for level in levels)} (nearest: {best[nearest]:.3g} at {levels[nearest]:g})"
             )
-        first: Array = holds.argmax(axis=0)
-        return first
+        return replace(series[0], values=holds.argmax(axis=0))
 
     def _chosen_series(self, curve: MetricSeries, chosen: Chosen, where: Where, repeats: Repeats) -> Series:
         """The series whose value in each repeat is taken at the place that is chosen there."""
-        first, open_ = self._choice(curve, chosen, where, repeats), replace(curve, chosen=None, times=1.0)
+        choice, open_ = self._choice(curve, chosen, where, repeats), replace(curve, chosen=None, times=1.0)
         if chosen.repeats is not None:
             return self.series(open_, self._places(curve, where)[0], repeats)
         levels = self._candidates(curve, chosen)
-        values = [self.series(open_, {**where, chosen.axis: level}, repeats) for level in levels]
-        every = np.arange(n := min(len(first), *(len(series.values) for series in values)))
+        series = [self.series(open_, {**where, chosen.axis: level}, repeats) for level in levels]
+        choice, *series = in_step([choice, *series])
+        every = np.arange(len(choice.values))
         return replace(
-            values[0].take_first(n),
-            values=np.stack([series.values[:n] for series in values])[first[:n], every],
-            errors=np.stack([series.errors[:n] for series in values])[first[:n], every],
-            low=min(series.low for series in values),
-            high=max(series.high for series in values),
+            series[0],
+            values=np.stack([one.values for one in series])[choice.values, every],
+            errors=np.stack([one.errors for one in series])[choice.values, every],
+            low=min(one.low for one in series),
+            high=max(one.high for one in series),
         )
 
     def _series_at(self, curve: MetricSeries, where: Where, repeats: Repeats) -> Series:
@@ -280,7 +280,24 @@ class ContrastSample:
                 line = line.add(other.first(n).scale(weight))
             same = all(self._samples.table.share_records(left.curve, of.curve) for _, of in right)
             return method.mean(line).mean, method.mean_within_arm(left.first(n), line, same)
+        if self._is_in_step(right, method):
+            of_both = in_step([left.first(n), right.first(n)])
+            return method.mean(of_both[1]).mean, self.difference(left, right, method, n)
         return right.mean(method, n).mean, self.difference(left, right, method, n)
+
+    def _is_in_step(self, right: CurveSample, method: Design) -> bool:
+        """Whether a difference of both sides is of the repeats that both have."""
+        left = self.left.curve
+        paired = method.name != "fixed" or self._samples.table.draw_alike(left.arm, right.curve.arm)
+        return paired and not is_of_runs(left.metric)
+
+    def left_beside(self, method: Design, n: int | None) -> float:
+        """Mean of the left side over the repeats that both sides have, so that both and their difference add up."""
+        right = self.right
+        if not isinstance(right, CurveSample) or not self._is_in_step(right, method):
+            return self.left.mean(method, n).mean
+        own, _ = in_step([self.left.first(n), right.first(n)])
+        return method.mean(own).mean
 
     def difference(self, left: CurveSample, right: CurveSample, method: Design, n: int | None) -> MeanEstimate:
         """Estimate of left - right: paired by repeat where both have the same records, of independent models

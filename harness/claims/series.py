@@ -18,6 +18,8 @@ from harness.metrics import METRICS
 OUTCOME = ("count_outcome", "count_outcomes")
 """Metrics that say which outcome a split drew in a repeat, and of how many equally likely ones."""
 NUMBERS = {"value": np.float64, "stderr": np.float64, "repeat": np.int64, "n": np.int64}
+LATER = "later"
+"""What a table remembers of which the first repeats were left out (`harness.claims.later`)."""
 RANGES = "ranges"
 """What a table of results from elsewhere remembers: the ends of the range of each metric that is not the harness'."""
 
@@ -29,11 +31,13 @@ class TableFacts:
     ranges: Mapping[str, tuple[float, float]]
     summary: bool
     """Whether a row is a mean of several repeats, with its standard error."""
+    is_later: bool = False
+    """Whether it has repeats from some on, which is not the same one in every cell."""
 
     @classmethod
     def of(cls, table: pd.DataFrame) -> TableFacts:
         ranges = {name: (low, high) for name, (low, high) in table.attrs.get(RANGES, {}).items()}
-        return cls(ranges, table.attrs.get("design") == SUMMARY)
+        return cls(ranges, table.attrs.get("design") == SUMMARY, bool(table.attrs.get(LATER)))
 
     def range_of(self, metric: str) -> tuple[float, float]:
         """Infinite where nothing is known."""
@@ -149,7 +153,8 @@ def series_of(numbers: Numbers, metric: str, drawn: tuple[dict[int, int], int] |
     `drawn`: the outcome of each repeat's split, and how many there are.
     """
     low, high = facts.range_of(metric)
-    series = Series(numbers.values, numbers.errors, low=low, high=high)
+    start = int(numbers.repeats[0]) if facts.is_later and not is_of_runs(metric) and len(numbers.repeats) else 0
+    series = Series(numbers.values, numbers.errors, low=low, high=high, start=start)
     if facts.summary and numbers.counts is not None:
         return replace(series, repeats=int(numbers.counts[0]))
     if drawn is None:

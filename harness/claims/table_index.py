@@ -48,10 +48,14 @@ class Curve:
 class TableIndex:
     """What a measurement table has."""
 
+    is_later = False
+    """Whether the first repeats were left out, not as many in every cell."""
+
     def __init__(self, table: pd.DataFrame, axes: Sequence[str], cell_axes: Sequence[str]) -> None:
         """The rows of the table say on `axes` where they were measured, of which `cell_axes` are the experiment's."""
         self._axes, self._cell_axes, self._table = tuple(axes), tuple(cell_axes), table
         self._facts = TableFacts.of(table)
+        self.is_later = self._facts.is_later
         outcomes = table[table["metric"].isin(OUTCOME)]
         if len(outcomes):
             outcomes = outcomes.sort_values(["arm", "attack", "metric", *axes, "repeat"])
@@ -120,6 +124,14 @@ class TableIndex:
     def epsilon(self) -> dict[Cell, float]:
         """Epsilon of each cell, also where it follows from other axes."""
         return self.cells[1]
+
+    @cached_property
+    def first_repeats(self) -> dict[str, int]:
+        """By arm: its first repeat, where the first ones were left out."""
+        if not self.is_later:
+            return {}
+        facts = self._table["metric"].str.startswith("count_")
+        return {str(arm): int(repeat) for arm, repeat in self._table[~facts].groupby("arm")["repeat"].min().items()}
 
     @cached_property
     def owner_sets(self) -> dict[str, dict[int, float]]:

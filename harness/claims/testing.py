@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.claims.contrasts import BetweenEnds, Contrast, RepeatNumber, SeriesAt, WeightedSum
-from harness.claims.design import Design, Series
+from harness.claims.design import Design, Series, in_step
 from harness.claims.results import LEVEL, Interval, PointResult
 from harness.claims.samples import ContrastSample, CurveSample, NothingToTest, Samples, difference_of_arms
 from harness.coordinates import Cell
@@ -71,14 +71,17 @@ class Look:
 def compare_contrast(contrast: Contrast, look: Look) -> PointResult:
     """Test `left RELATION right + line`, or `|left - right| < line`. Raises HarnessError without measurements."""
     sample, line = look.samples.of_contrast(contrast), look.line(contrast)
-    own = sample.left.mean(look.method, look.first)
+    own, left = sample.left.mean(look.method, look.first), sample.left_beside(look.method, look.first)
     value, difference = sample.gap(sample.left, look.method, look.first)
     if contrast.relation == "within":
-        return compare_equivalence(contrast, own, value, difference, line, sample.cells)
-    if sample.lower is not None:
-        return _between_two_metrics(contrast, own, value, difference, line, sample, look)
-    effect = _distance(difference, line, contrast.relation in (">", ">="))
-    return _one_sided(contrast, own, value if isinstance(contrast.right, WeightedSum) else value + line, effect, sample)
+        found = compare_equivalence(contrast, own, value, difference, line, sample.cells)
+    elif sample.lower is not None:
+        found = _between_two_metrics(contrast, own, value, difference, line, sample, look)
+    else:
+        effect = _distance(difference, line, contrast.relation in (">", ">="))
+        right = value if isinstance(contrast.right, WeightedSum) else value + line
+        found = _one_sided(contrast, own, right, effect, sample)
+    return replace(found, left=left)
 
 
 def _distance(left_minus_right: MeanEstimate, margin: float, upward: bool) -> MeanEstimate:
@@ -261,9 +264,8 @@ def compare_repeat_number(statistic: RepeatNumber, look: Look, words: str) -> tu
 
 def _stack(places: Sequence[SeriesAt], look: Look) -> Array:
     """(places, repeats), of the repeats that every place has."""
-    series = [look.samples.of_curve(curve, where).first(look.first).values for curve, where in places]
-    n = min(map(len, series))
-    return np.stack([values[:n] for values in series])
+    series = in_step([look.samples.of_curve(curve, where).first(look.first) for curve, where in places])
+    return np.stack([one.values for one in series])
 
 
 def _series_of(
@@ -274,7 +276,7 @@ def _series_of(
     series = Series(values, np.zeros(len(values)), low=low, high=high)
     if len({curve.arm for curve, _ in places}) != 1:
         return series
-    own = look.samples.of_curve(*places[0]).first(look.first)
+    own = in_step([look.samples.of_curve(curve, where).first(look.first) for curve, where in places])[0]
     if own.drawn is None or len(own.drawn) < len(values):
         return series
     return replace(series, drawn=own.drawn[: len(values)], outcomes=own.outcomes)

@@ -186,6 +186,11 @@ class RestsOn(Config):
     `distribution-free`: on the range of the metric alone. `t-test`: also on no outcome of a repeat being rarer than
     once in `rarest`. `record-sampling`: on errors of drawing records, of one number that all repeats give together."""
     rarest: int | None = None
+    seen: int = Field(default=0, exclude_if=lambda seen: not seen)
+    """The most runs of a place that had been measured when the claim was declared, or last changed. The numbers are of
+    those since, unless the verdict is exploratory."""
+    exploratory: bool = Field(default=False, exclude_if=lambda exploratory: not exploratory)
+    """Whether a decided claim takes those runs to decide it."""
     reductions: tuple[str, ...] = ()
     """What the profile took away from the paper's scale."""
     deviations: tuple[str, ...] = ()
@@ -276,20 +281,6 @@ class Verdict(Config):
     numbers: Numbers
     rests_on: RestsOn
     provenance: Provenance
-
-
-def basis_text(verdict: Verdict) -> str:
-    """What a verdict rests on, in words; empty where there is nothing to say."""
-    return {
-        None: "",
-        "proof": "proved, without measurements",
-        "computed": "computed at every point listed, without measurements",
-        "simulated": "counted over simulated runs",
-        "exact": "an exact count",
-        "distribution-free": "a distribution-free test: nothing is assumed of how runs vary",
-        "t-test": f"a t-test: so few runs could miss an outcome that is rarer than 1 in {verdict.rests_on.rarest}",
-        "record-sampling": "errors of drawing records, for the models trained",
-    }[verdict.rests_on.basis]
 
 
 class VerdictFile(Config):

@@ -78,3 +78,9 @@ class Certainty(StrEnum):
     """Measured, and among the verdicts of which at most 5% are expected to be wrong over all claims."""
     BY_ITSELF = "by itself", "measured, uncorrected", "measured, not corrected for the number of claims (level 5%)"
     """Measured, at level 0.05 for this claim alone."""
+    EXPLORATORY = (
+        "exploratory",
+        "measured, exploratory",
+        "measured before the claim was declared or last changed, so that it may have been written in sight of it",
+    )
+    """Decided by all runs, and not by those since the claim was declared."""

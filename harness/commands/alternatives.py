@@ -26,8 +26,11 @@ from harness.commands.tables import print_table
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from harness.claims.verdict import Verdict
     from harness.pipeline.context import Context, Run
+    from harness.pipeline.reading_costs import ReadingCost
 
 
 def alternatives(
@@ -48,7 +51,12 @@ def alternatives(
         bool, typer.Option("--until-decided", help="Add repeats only where an open claim needs them.")
     ] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only list the readings and how many models each trains.")
+        bool,
+        typer.Option(
+            "--plan",
+            help="Only list the readings, those that were not run first, with the claims that depend on each and what "
+            "the fewest runs that may decide these would take, the cheapest first.",
+        ),
     ] = False,
     measure_only: Annotated[
         bool, typer.Option("--measure-only", help="Measure, and leave it to `harness judge` to say what comes of it.")
@@ -68,9 +76,10 @@ def alternatives(
     """
     deadline = deadline_in(minutes)
     from harness.execution.executor import OutOfTime
-    from harness.pipeline.compute import attack, plan_of, train, worker_pool_of
+    from harness.pipeline.compute import attack, train, worker_pool_of
     from harness.pipeline.context import Options
     from harness.pipeline.judging import other_readings, readings_needed, write_all_verdicts
+    from harness.pipeline.reading_costs import cost_readings
 
     options = Options(until_decided=until_decided, deadline=deadline)
     groups = [
@@ -93,11 +102,7 @@ def alternatives(
     if not readings_to_run:
         raise HarnessError("no other readings: no ambiguity has a field and alternatives that change a measurement")
     if plan:
-        counts = [(one, r, len(plan_of(v).pieces("train"))) for one, r, v in readings_to_run]
-        if as_json:
-            print_json([{"spec": o.id, "field": r.field, "value": r.value, "models": n} for o, r, n in counts])
-            return
-        print_table(("spec", "reading", "models"), [(o.id, r.text, str(n)) for o, r, n in counts])
+        _show_costs(cost_readings(readings_to_run), as_json)
         return
     try:
         with exit_on_interrupt(), worker_pool_of(groups[0][0]) as worker_pool:
@@ -114,6 +119,29 @@ def alternatives(
         print_json({v.id: [r.model_dump(mode="json") for r in v.rests_on.readings] for v in verdicts})
         return
     _show(verdicts)
+
+
+def _show_costs(costs: Sequence[ReadingCost], as_json: bool) -> None:
+    from harness.verdicts.partial import time_text
+
+    if as_json:
+        rows = [
+            {"spec": c.spec, "field": c.reading.field, "value": c.reading.value, "claims": c.claims, "models": c.models}
+            | {"core_seconds": c.seconds, "run": c.is_run}
+            for c in costs
+        ]
+        print_json(rows)
+        return
+    print_table(
+        ("spec", "reading", "claims", "models", "on one core", "run"),
+        [
+            (
+                *(c.spec, c.reading.text, str(len(c.claims)), str(c.models)),
+                *("not known" if c.seconds is None else time_text(c.seconds), "yes" if c.is_run else "no"),
+            )
+            for c in costs
+        ],
+    )
 
 
 def _index_readings(groups: list[tuple[Context, list[Run]]]) -> None:

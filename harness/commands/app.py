@@ -18,6 +18,7 @@ from harness.commands.alternatives import alternatives
 from harness.commands.common import Root, print_json, state
 from harness.commands.compare import compare
 from harness.commands.data import data_app
+from harness.commands.declare import declare
 from harness.commands.demo import demo
 from harness.commands.explain import explain
 from harness.commands.extensions import ExtensibleGroup
@@ -93,6 +94,7 @@ Examples:
 * `harness new spec mine` a working spec to start from; `new attack`, `dataset`, `formula`, `claim` begin a package
 * `harness new results runs.csv` a spec on results from elsewhere, saying what it guessed of their columns
 * `harness list` what there is; `harness list metrics` (attacks, formulas, ...) what a spec may name
+* `harness declare` put claims on record before anything is measured of them
 * `harness plan humphries2020/fig3` what a run would do and take
 * `harness run humphries2020/fig3 --profile quick` do it
 * `harness run my-table.yaml` a spec of your own, as it is declared, onto a page of its own
@@ -109,6 +111,7 @@ app.add_typer(store_app, name="store")
 app.command("list")(list_things)
 for command in (
     validate,
+    declare,
     schema,
     plan,
     run,

@@ -60,7 +60,7 @@ def _copy(project: Project, copy: Project, profile: str) -> None:
     (copy.reports / profile / DEMO).mkdir(parents=True, exist_ok=True)
     (copy.specs / DEMO).parent.mkdir(parents=True)
     shutil.copy(project.params, copy.params)
-    for name in ("papers.yaml", "quotations.json"):
+    for name in ("papers.yaml", "quotations.json", "declared.json"):
         if (project.specs / name).is_file():
             shutil.copy(project.specs / name, copy.specs)
     for path in (project.specs / DEMO).parent.glob("_*.yaml"):

@@ -175,7 +175,7 @@ def print_outcome(context: Context, verdicts: Sequence[Verdict]) -> None:
     print_text(f"profile {context.profile_name}: {len(verdicts)} claims")
     for row in count(verdicts):
         print_text(f"  {GROUPS[row.group]}: {row.total}: {row.text}")
-    measured = [v for v in verdicts if v.certainty in ("stands", "by itself") and v.numbers.points]
+    measured = [v for v in verdicts if v.certainty in ("stands", "by itself", "exploratory") and v.numbers.points]
     if measured and len(measured) <= MOST_LISTED:
         print_text("decided on models that this machine trained:")
         for v in measured:

@@ -171,6 +171,7 @@ def run(
     this package and no shared file system; what they compute comes back into this checkout's store (docs/cluster.md).
     """
     from harness.pipeline.context import Options
+    from harness.pipeline.declaring import put_new_on_record
 
     if partial and until_decided:
         raise HarnessError("--partial judges the repeats that are there, --until-decided adds some: give one of them")
@@ -182,10 +183,11 @@ def run(
             "--max-repeats is for runs that add repeats where claims are open: give --until-decided too, or a profile "
             "with `design: sequential`"
         )
-    if stage != "all":
-        _compute_stage(groups, stage, partial)
-        return
-    _run_wholly(groups, partial)
+    with put_new_on_record(groups):
+        if stage != "all":
+            _compute_stage(groups, stage, partial)
+            return
+        _run_wholly(groups, partial)
 
 
 def _run_wholly(groups: list[tuple[Context, list[Run]]], partial: bool) -> None:

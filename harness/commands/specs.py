@@ -41,6 +41,7 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
     from harness.report.page_inputs import check_page_inputs, describe_uncited_papers
     from harness.spec.corrected import check_corrected
     from harness.spec.coverage import check_coverage
+    from harness.spec.recording import check_declared
     from harness.verdicts.printed import check_printed_numbers
 
     project = project_here()
@@ -54,6 +55,7 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
     _check_results(loaded)
     check_corrected(loaded)
     check_printed_numbers(loaded)
+    check_declared(project, loaded)
     check_page_inputs(project, loaded)
     listed = check_coverage(project, loaded)
     if paper:

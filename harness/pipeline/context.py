@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness.paths import Project, path_below
 from harness.progress import Progress
+from harness.spec.declared import mark_seen
 from harness.spec.document import from_here
 from harness.spec.load import Loaded, spec_id
 from harness.spec.model import Spec
@@ -70,6 +71,9 @@ class Context:
         scaled = scale(loaded.spec, self.profile_name, self.profile)
         if self.options.max_repeats is not None:
             scaled = replace(scaled, max_repeats=self.options.max_repeats)
+        if self.profile.own_seeds:
+            marked = mark_seen(self.project, loaded.spec, loaded.raw.files[0], self.profile_name)
+            scaled = replace(scaled, spec=scaled.spec.with_seen(marked.seen_of_all))
         return Run(self, loaded, scaled)
 
 

@@ -30,7 +30,7 @@ from harness.pipeline.judging import locate_claim_faults
 from harness.pipeline.tables import Notes, join_notes, read_known_measurements, write_measurements
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
-from harness.verdicts.measured import repeats_wanted
+from harness.verdicts.wanted import repeats_wanted
 
 
 def run_until_decided(run: Run, plan: Plan, worker_pool: WorkerPool) -> tuple[Plan, RunReport, pd.DataFrame]:

@@ -38,7 +38,7 @@ from harness.spec.profile import DECLARED
 
 PROJECT_FILES = (
     *("LICENSE", "CITATION.cff", "pyproject.toml", "requirements.lock", "requirements.txt", "params.yaml"),
-    *("specs/papers.yaml", "specs/quotations.json"),
+    *("specs/papers.yaml", "specs/quotations.json", "specs/declared.json"),
 )
 LOCK, PINNED = "requirements.lock", "requirements.installed.txt"
 """The checkout's lock file; outside of it, the versions that are installed."""
@@ -178,6 +178,7 @@ def _files_of_project(run: Run) -> Iterator[tuple[Path, str]]:
         LOCK: "versions of every package, by hash",
         "specs/papers.yaml": "citations",
         "specs/quotations.json": "which quotations stand in the papers, by hash",
+        "specs/declared.json": "what had been measured when each claim was declared, or last changed",
     }
     for name in PROJECT_FILES:
         if (root / name).is_file():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from harness.claims.verdict import Point, Verdict, basis_text
+from harness.claims.basis import basis_text
+from harness.claims.verdict import Point, Verdict
 from harness.controls.severity import TEXTS
 from harness.report.vocabulary import figure
 from harness.verdicts.multiplicity import TARGETS
@@ -58,6 +59,20 @@ def _standing_sentence(verdict: Verdict) -> str:
     return f"{among} does not stand: over all its runs the evidence is {figure(reached)}, and the target is {target:g}."
 
 
+def _declared_sentence(verdict: Verdict) -> str:
+    """Which runs a verdict rests on, where some had been measured before its claim was declared as it is."""
+    seen = verdict.rests_on.seen
+    if not seen:
+        return ""
+    when = f"The claim was declared, or last changed, when up to {seen} run{'' if seen == 1 else 's'} of a place"
+    if verdict.rests_on.exploratory:
+        return (
+            f"{when} had been measured. The runs since do not decide it by themselves, so the verdict is exploratory: "
+            "the claim may have been written in sight of what decides it."
+        )
+    return f"{when} had been measured. The verdict and its numbers are of the runs since."
+
+
 def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
     """Sentences on how sure a verdict is."""
     sentences = []
@@ -82,6 +97,8 @@ def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
             "Its e-value, the evidence against the opposite at the look that decided, is "
             f"{figure(verdict.numbers.e_value)}.{_standing_sentence(verdict)}"
         )
+    if text := _declared_sentence(verdict):
+        sentences.append(text)
     if verdict.numbers.stopped is not None:
         sentences.append(f"Runs were added until it was decided, after {verdict.numbers.stopped}.")
     if verdict.rests_on.readings or (verdict.verdict.holds and verdict.rests_on.readings_not_run):

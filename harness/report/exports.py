@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from harness.claims.verdict import Verdict, basis_text
+from harness.claims.basis import basis_text
+from harness.claims.verdict import Verdict
 from harness.escaping import table_csv
 from harness.files import write_text
 from harness.report.claim_record import ClaimRecord

@@ -74,6 +74,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "History": (
         "changelog",
         "moved",
+        "declared",
         "2026-11-26-speed",
         "2026-11-26-from-nothing",
         "2026-11-26-statistics",

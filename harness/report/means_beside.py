@@ -1,4 +1,4 @@
-"""Whether the means of a run fit those of the deciding run, which has the same first seeds and further ones."""
+"""Whether the means of a run fit those of the deciding run, of the runs there that have other seeds."""
 
 from __future__ import annotations
 

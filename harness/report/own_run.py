@@ -40,7 +40,7 @@ from harness.verdicts.evidence import look_at
 from harness.verdicts.partial import time_text
 from harness.verdicts.provenance import hardware
 
-ON_MODELS = (Certainty.STANDS, Certainty.BY_ITSELF)
+ON_MODELS = (Certainty.STANDS, Certainty.BY_ITSELF, Certainty.EXPLORATORY)
 """The certainty of what is decided on trained models."""
 WIDTH, INSET = 320.0, 10.0
 """Of the plot of a claim, in pixels."""
@@ -167,7 +167,10 @@ def gather_own_run(context: Context, specs: Sequence[Run], verdicts: Sequence[Ve
         theirs_of = flagship.resolve(whole_spec(one))
         other = source_of_run(theirs_of).read(theirs_of)[0]
         if other is not None:
-            tables.append((one.spec, table, other))
+            theirs_trained = theirs_of.spec.own_experiment
+            same_seeds = theirs_trained is not None and theirs_trained.seed == one.spec.own_experiment.seed
+            # Repeats of other seeds are others, though they count from 0, too.
+            tables.append((one.spec, table if same_seeds else table.assign(repeat=-1 - table["repeat"]), other))
     decided_on_models = tuple(v for v in measured if v.certainty in ON_MODELS)
     others = [v for v in verdicts if v.claim.kind != "training" or v.certainty == "counted"]
     stages = tuple(read_stages(context.project, context.profile_name))

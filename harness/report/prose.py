@@ -25,6 +25,7 @@ from harness.report.vocabulary import (
     with_article,
 )
 from harness.spec.model import Spec
+from harness.verdicts.counts import is_off_by_tolerances
 
 ON_THE_LINE = ("no number of repeats", "more than 10,000 repeats")
 """How `would_decide` begins where what is left lies too close to its line."""
@@ -250,6 +251,9 @@ def _measured_sentence(verdict: Verdict, spec: Spec, part: MeasuredClaimKind, po
     at = f" {where}" if where else ""
     if verdict.hangs_on and verdict.reasons[verdict.because[0]].found == "holds":
         return f"Holds as declared{at}: the {subject} is {value}, {line}, but that hangs on {_hangs_on(verdict)}."
+    if is_off_by_tolerances(verdict):
+        start = f"{at.strip()[:1].upper()}{at.strip()[1:]} the" if at else "The"
+        return f"Off by one to two tolerances. {start} {subject} is {value}, {line}."
     if verdict.hangs_on:
         return f"Not decided{at}: the {subject} is {value}, {line}, but that hangs on {_hangs_on(verdict)}."
     return _open_sentence(verdict, spec, pattern, point, subject, right, at)
@@ -277,9 +281,18 @@ def _open_sentence(
             f"Not clear enough{text}; the interval clears the line by itself, but not once it is corrected for all "
             "places and parts of the claim."
         )
+    left_open = _largest_difference(pattern, right, point)
     if verdict.would_decide.startswith(ON_THE_LINE):
-        return f"On the line{text}; no number of runs within reach would tell it from the line."
-    return f"Open{text}; the interval lies on both sides of the line."
+        return f"On the line{text}; no number of runs within reach would tell it from the line.{left_open}"
+    return f"Open{text}; the interval lies on both sides of the line.{left_open}"
+
+
+def _largest_difference(pattern: Contrast, right: object, point: Point) -> str:
+    """Of an open claim that one measured side is above the other: how far above it may be at most."""
+    if pattern.relation not in (">", "<") or not isinstance(right, MetricSeries) or point.high is None:
+        return ""
+    most = point.high + (pattern.line if pattern.relation == ">" else -pattern.line)
+    return f" The claimed difference is at most {figure(most)} (95%)." if most > 0 else ""
 
 
 def _hangs_on(verdict: Verdict) -> str:

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 import jinja2
 from markupsafe import Markup
 
+from harness.claims.basis import basis_text
 from harness.claims.expression import domains
-from harness.claims.verdict import Verdict, basis_text, value_text
+from harness.claims.verdict import Verdict, value_text
 from harness.claims.words import Word
 from harness.coordinates import format_level
 from harness.coordinates import text as places_text

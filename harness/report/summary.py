@@ -62,8 +62,12 @@ def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
     ]
     stand, tested = sum(bool(v.numbers.stands) for v in known), known[0].numbers.claims_tested
     by_bets = sum(v.numbers.stands_by == "bets" for v in known)
+    late = sum(v.rests_on.exploratory for v in known)
+    exploratory = (
+        f"{late} of them are exploratory: they take runs that had been measured when their claim was written. "
+    )
     return (
-        f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
+        f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. {exploratory if late else ''}"
         f"{stand} of them stand among all {tested} claims tested, however these depend on each other: {by_bets} by "
         f"bets and {stand - by_bets} by the tests of their bases, each at a false discovery rate of {RATE:.0%}; "
         f"{held} at "

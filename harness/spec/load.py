@@ -22,6 +22,7 @@ from harness.ids import check_distinct_pages, check_id, check_own_file, id_of_ow
 from harness.paths import Project
 from harness.spec.attacks import attack_variants
 from harness.spec.counts import check_counts, check_domains
+from harness.spec.declared import mark_seen
 from harness.spec.document import Document, Keys, from_here, load_document, locate
 from harness.spec.fields import known_fields
 from harness.spec.model import Spec
@@ -161,7 +162,7 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
             readings(spec, raw)
     except HarnessError as error:
         raise HarnessError(f"{locate(document, ('ambiguities',))}: ambiguities.alternatives: {error}") from None
-    return Loaded(mark_compared(project, spec), document, raw)
+    return Loaded(mark_seen(project, mark_compared(project, spec), raw.files[0]), document, raw)
 
 
 def load_specs(project: Project, names: list[str], alternatives: bool = True) -> list[Loaded]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from harness.attacks import ATTACKS, Attack, ScoringAttack
 from harness.attacks.attack import table_metrics
 from harness.claims.declared import NameScope, describe_unknown_name, list_names
 from harness.claims.expectation import MeasuredClaimKind
+from harness.claims.later import Seen
 from harness.claims.levels import RAREST
 from harness.config import Config
 from harness.coordinates import Level
@@ -88,6 +89,23 @@ class Spec(Config):
     figure: tuple[Panel, ...] = ()
     layout: tuple[Layout, ...] = ()
     """Printed tables of formulas, drawn with the verdict on each entry."""
+
+    _seen: Mapping[str, Seen | None] = PrivateAttr(default_factory=dict)
+
+    def with_seen(self, seen: Mapping[str, Seen | None]) -> Spec:
+        """The same, which knows by claim what had been measured before it was declared."""
+        same = self.with_values()
+        same._seen = dict(seen)
+        return same
+
+    @property
+    def seen_of_all(self) -> Mapping[str, Seen | None]:
+        """The same of every claim of which it is known."""
+        return self._seen
+
+    def seen_before(self, claim: str) -> Seen | None:
+        """What had been measured before a claim was declared, or last changed; None: all that there is counts as so."""
+        return self._seen.get(claim, {})
 
     def with_values(self, **fields: object) -> Spec:
         """The same with other values of some fields, which are not checked again."""

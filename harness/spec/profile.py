@@ -16,6 +16,7 @@ from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.errors import HarnessError, first_fault
 from harness.experiment.axes import Derived
 from harness.experiment.experiment import Arm, Experiment
+from harness.hashing import derive_seed
 from harness.ids import PART, RIGHT, plain_name
 from harness.paths import Project
 from harness.spec.counts import check_counts
@@ -52,6 +53,9 @@ class Profile(Config):
     basis: Literal["t-test", "distribution-free"] = "t-test"
     """Of a sequential design. `distribution-free`: decided claims go on until their verdicts rest on the metrics'
     ranges alone, where at most three times the spec's repeats are likely to do (docs/statistics.md)."""
+    own_seeds: bool = False
+    """Whether runs draw by seeds of the profile's own, so that they are others than those of the specs' committed
+    tables: another sample of the same experiments, of which nothing had been seen when a claim was declared."""
     max_repeats: int | None = Field(default=None, ge=1)
     """Of a sequential design: repeats that a cell may get where an open claim needs them, never fewer than the spec's.
     Default: three times the spec's. All cells together get a third of the fixed design's models, or of as many repeats
@@ -69,7 +73,7 @@ class Profile(Config):
     not run under this one."""
     papers: dict[str, Profile] = {}
     """A paper's specs, or one that is named (`thudi2022/adult`), are run by these settings instead, none of the
-    others; `design`, `basis`, `decide` and `readings_of` stay, and `max_repeats` where it says none."""
+    others; `design`, `basis`, `decide`, `own_seeds` and `readings_of` stay, and `max_repeats` where it says none."""
 
     @field_validator("engine")
     @classmethod
@@ -242,9 +246,10 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
     if before is None:  # theory, and results from elsewhere, which are what they are
         return Scaled(spec, name, ())
     basis, own = profile.basis, profile.papers.get(spec.id, profile.papers.get(spec.paper, profile))
-    max_repeats, profile = own.max_repeats or profile.max_repeats, own
+    seed = derive_seed(before.seed, "profile", name) if profile.own_seeds else before.seed
+    own_seeds, max_repeats, profile = profile.own_seeds, own.max_repeats or profile.max_repeats, own
     arms = {key: _scaled_arm(spec, name, arm, profile) for key, arm in before.arms.items()}
-    after = before.model_copy(update={"arms": arms, "repeats": _cap(before.repeats, profile.repeats)})
+    after = before.model_copy(update={"arms": arms, "repeats": _cap(before.repeats, profile.repeats), "seed": seed})
     attacks, notes = {}, []
     for key, attack in spec.attacks.items():
         if profile.attacks is not None and key not in profile.attacks:
@@ -254,6 +259,7 @@ def scale(spec: Spec, name: str, profile: Profile) -> Scaled:
             notes.append(f"{key}: {attacks[key].learns_for} of {attack.learns_for} epochs")
     axes = {key: value for key, value in spec.attack_axes.items() if key in attacks}
     scaled = spec.with_values(experiment=after, attacks=attacks, attack_axes=axes)
+    scaled = scaled.with_seen({}) if own_seeds else scaled
     substitutions = [s for arm in before.arms.values() if (s := _substitute(arm.dataset, profile)[1]) is not None]
     substitution = " ".join(dict.fromkeys(substitutions)) or None
     reductions, left_out = (*_reductions(before, after), *notes), _epsilons_left_out(before, after)

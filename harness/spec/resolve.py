@@ -13,6 +13,8 @@ from pathlib import Path
 
 from harness.attacks.attack import table_metrics
 from harness.files import write_text
+from harness.hashing import fingerprint
+from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 
 
@@ -42,11 +44,12 @@ def resolve(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) ->
         **{key: value for key, value in dumped.items() if key not in unread},
         "reductions": scaled.reductions,
         "deviations": scaled.deviations,
+        **_seen_before(scaled.spec),
     }
     if scaled.spec.experiment is None:
         return {"claims": judged}
     inputs = content(scaled)
-    claims = {"claims": dumped["claims"]} if sequential else {}
+    claims = {"claims": dumped["claims"], **_seen_before(scaled.spec)} if sequential else {}
     if sequential and scaled.max_repeats is not None:
         claims["max_repeats"] = scaled.max_repeats
     attacks = {name: value for name, value in inputs.items() if name != "experiment"}
@@ -56,6 +59,15 @@ def resolve(scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) ->
         attacks["curves"] = curves  # they are drawn of what attacks left behind
     trained = {"experiment": inputs["experiment"], "data": dict(data), **claims}
     return {"experiment": trained, "attacks": attacks, "claims": judged}
+
+
+def _seen_before(spec: Spec) -> dict[str, object]:
+    """Of each claim that was put on record when something had been measured, a hash of what that was."""
+    seen = {claim.id: spec.seen_before(claim.id) for claim in spec.claims}
+    told = {
+        name: None if cells is None else fingerprint(sorted(map(str, cells.items()))) for name, cells in seen.items()
+    }
+    return {"seen": told} if any(cells is None or cells for cells in seen.values()) else {}
 
 
 def write_resolved(folder: Path, scaled: Scaled, sequential: bool, data: Mapping[str, str | None]) -> None:

@@ -10,11 +10,11 @@ import pandas as pd
 from harness.claims.allocation import repeats_of
 from harness.claims.expectation import ClaimKind, MeasuredClaimKind
 from harness.claims.expression import Expression, over_axes
-from harness.claims.judgement import JudgeClaim, Judgement, basis_of, cells_used, judge_on_basis
+from harness.claims.judgement import JudgeClaim, Judgement, basis_of, judge_on_basis
 from harness.claims.results import PartResult
 from harness.claims.testing import Look
 from harness.claims.verdict import ClaimText, Numbers, Outcome, Provenance, RestsOn, Verdict
-from harness.claims.whole import index_of, number_reasons, reason_text, shown_part
+from harness.claims.whole import index_of, is_decided, number_reasons, reason_text, shown_part
 from harness.claims.words import Word
 from harness.coordinates import Attacked
 from harness.errors import HarnessError
@@ -24,13 +24,15 @@ from harness.spec.model import Spec
 from harness.spec.profile import Scaled, as_run, note_early_stop
 from harness.verdicts.evidence import look_at
 from harness.verdicts.flags import describe_assumptions
-from harness.verdicts.measured import ClaimError, judges_of, share_out_repeats
+from harness.verdicts.later import LaterRepeats, is_exact
+from harness.verdicts.measured import ClaimError, judges_of
 from harness.verdicts.partial import seconds_a_model, tally_points, would_decide
 from harness.verdicts.points import points_of
 from harness.verdicts.printed import Trial, try_on_printed_numbers
 from harness.verdicts.provenance import judging_code, provenance_of
 from harness.verdicts.rates import describe_rates, describe_turned_scores
 from harness.verdicts.theory import record_theory
+from harness.verdicts.wanted import share_out_repeats
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,19 @@ class _Case:
     """What claims come to on printed numbers, by their ids."""
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """A claim judged, and on which repeats."""
+
+    judgement: Judgement
+    look: Look
+    """The repeats that it was judged on."""
+    seen: int = 0
+    """The most repeats of a cell that had been measured when it was declared, or last changed."""
+    is_exploratory: bool = False
+    """Whether it takes those to decide it."""
+
+
 def judge_spec(
     scaled: Scaled,
     sha256: str,
@@ -79,16 +94,17 @@ def judge_spec(
     spec = scaled.spec
     alpha = spec.level if alpha is None else alpha
     provenance, spent = provenance_of(scaled, sha256, table), _SpentSoFar()
-    look, judges = None, dict[str, JudgeClaim]()
+    look, judges, later = None, dict[str, JudgeClaim](), None
     if table is not None and spec.experiment is not None:
         look, judges = look_at(scaled, table), judges_of(spec, alpha)
+        later = None if reading else LaterRepeats(scaled, table, look)
         if (experiment := spec.own_experiment) is not None:
             axes = experiment.coordinates
             spent = _SpentSoFar(repeats_of(table, axes), seconds_a_model(table, axes))
         if look.method.name == "fixed":
             scaled = as_run(scaled, look.samples.table.repeats)
-        elif not reading:
-            open_claims = share_out_repeats(scaled, look, spent.repeats, judges, alpha).keys()
+        elif later is not None:
+            open_claims = share_out_repeats(scaled, look, later, spent.repeats, judges, alpha).keys()
             spent = replace(spent, open_claims=open_claims)
             scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
     trials = {} if reading else try_on_printed_numbers(spec)
@@ -97,16 +113,30 @@ def judge_spec(
         if only is not None and claim.id not in only:
             continue
         try:
-            judgement = None
+            judged = None
             if look is not None and not claim.theory:
-                judgement = judge_on_basis(judges[claim.id], look, alpha, findings_only=reading)
-            verdicts.append(_record(claim, case, judgement))
+                judged = _judge(claim, judges[claim.id], look, later, alpha)
+            verdicts.append(_record(claim, case, judged))
         except HarnessError as error:
             raise ClaimError(index, f"claim {claim.id!r}: {error}") from None
     return verdicts
 
 
-def _record(claim: Claim, case: _Case, judgement: Judgement | None) -> Verdict:
+def _judge(claim: Claim, judge_claim: JudgeClaim, look: Look, later: LaterRepeats | None, alpha: float) -> _Judged:
+    """Judge a claim on the repeats since it was declared, or on all where these do not decide it.
+
+    `look`: all repeats. Without `later`, which a reading has not, its findings are all that is asked for.
+    """
+    judgement = judge_on_basis(judge_claim, look, alpha, findings_only=later is None)
+    seen = 0 if later is None or is_exact(judgement.findings) else later.seen_before(claim)
+    if later is None or not seen:
+        return _Judged(judgement, look)
+    if (since := later.judge(claim, alpha)) is not None:
+        return _Judged(*since, seen)
+    return _Judged(judgement, look, seen, True) if is_decided(judgement.findings) else _Judged(judgement, look)
+
+
+def _record(claim: Claim, case: _Case, judged: _Judged | None) -> Verdict:
     """The verdict on a claim, as far as its own table goes."""
     spec = case.scaled.spec
     parts = [] if claim.theory else spec.parts(claim)
@@ -124,10 +154,10 @@ def _record(claim: Claim, case: _Case, judgement: Judgement | None) -> Verdict:
     )
     if claim.theory:
         return record_theory(verdict, claim.theory, claim.example)
-    if judgement is None:
+    if judged is None:
         return verdict
-    verdict = _record_outcome(verdict, claim, case, judgement)
-    return verdict if case.is_reading else _record_numbers(verdict, parts, case, judgement)
+    verdict = _record_outcome(verdict, claim, case, judged.judgement)
+    return verdict if case.is_reading else _record_numbers(verdict, parts, case, judged)
 
 
 def _text_of(claim: Claim, parts: Sequence[MeasuredClaimKind], case: _Case) -> ClaimText:
@@ -192,14 +222,14 @@ def _record_outcome(verdict: Verdict, claim: Claim, case: _Case, judgement: Judg
     )
 
 
-def _record_numbers(verdict: Verdict, parts: Sequence[MeasuredClaimKind], case: _Case, judgement: Judgement) -> Verdict:
+def _record_numbers(verdict: Verdict, parts: Sequence[MeasuredClaimKind], case: _Case, judged: _Judged) -> Verdict:
     """The numbers of a claim on measurements, point by point and of the one that decides."""
-    findings, alpha, look = judgement.findings, case.alpha, case.look
-    assert look is not None
+    judgement, look, alpha = judged.judgement, judged.look, case.alpha
+    findings = judgement.findings
     outcome, shown = shown_part(findings)
     points, reasons, deciding = points_of(judgement, look, alpha), number_reasons(findings), shown.deciding
     place = None if deciding is None else reasons[index_of(shown, findings)].point
-    models, cells = cells_used(findings)
+    models, cells = judgement.models
     experiment = case.scaled.spec.own_experiment
     is_sequential = judgement.is_sequential and experiment is not None
     numbers = Numbers(
@@ -226,6 +256,8 @@ def _record_numbers(verdict: Verdict, parts: Sequence[MeasuredClaimKind], case: 
         update={
             "basis": basis,
             "rarest": rarest,
+            "seen": judged.seen,
+            "exploratory": judged.is_exploratory,
             "flags": (*verdict.rests_on.flags, *describe_rates(parts, look.samples.table), *turned),
         }
     )

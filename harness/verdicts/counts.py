@@ -41,6 +41,8 @@ class Count:
     """Of words that are said of any, in the order of `Word`."""
     not_severe: int = 0
     """How many of the inconclusive ones could not have failed."""
+    off_by_tolerances: int = 0
+    """How many of them are shown to be off by one to two tolerances."""
     in_every_reading: dict[Word, int] = field(default_factory=dict)
     """How many that hold do so in every reading, of what the paper leaves open and of what tolerances are ours."""
 
@@ -53,8 +55,9 @@ class Count:
     def text(self) -> str:
         """`12 reproduced (5 in every reading), 3 violated, 4 inconclusive (1 could not have failed)`."""
         apart = {word: f" ({n} {IN_EVERY_READING})" for word, n in self.in_every_reading.items()}
-        if self.not_severe:
-            apart[Word.INCONCLUSIVE] = f" ({self.not_severe} could not have failed)"
+        told = [(self.not_severe, "could not have failed"), (self.off_by_tolerances, "off by one to two tolerances")]
+        if of_open := ", ".join(f"{n} {what}" for n, what in told if n):
+            apart[Word.INCONCLUSIVE] = f" ({of_open})"
         return ", ".join(f"{n} {word.counted}{apart.get(word, '')}" for word, n in self.by_word.items())
 
 
@@ -71,6 +74,12 @@ CERTAINTIES: dict[str, str] = {
     )
 }
 """The phrases of certainty, the surest first, each explained in a few words."""
+
+
+def is_off_by_tolerances(verdict: Verdict) -> bool:
+    """Whether an open claim is shown to be off by one to two of its tolerances: no further runs would decide it."""
+    is_open = verdict.verdict == "inconclusive" and any(reason.between for reason in verdict.reasons)
+    return is_open and all(reason.between or reason.found == "holds" for reason in verdict.reasons)
 
 
 def certainty_phrase(verdict: Verdict) -> str:
@@ -124,5 +133,6 @@ def count(verdicts: Sequence[Verdict]) -> tuple[Count, ...]:
         by_word = {word: n for word in Word if (n := words.count(word))}
         if by_word:
             everywhere = Counter(v.verdict for v in of_group if readings_phrase(v) == IN_EVERY_READING)
-            counts.append(Count(group, by_word, sum(bool(v.met_by) for v in of_group), dict(everywhere)))
+            off = sum(map(is_off_by_tolerances, of_group))
+            counts.append(Count(group, by_word, sum(bool(v.met_by) for v in of_group), off, dict(everywhere)))
     return tuple(counts)

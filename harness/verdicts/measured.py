@@ -1,4 +1,4 @@
-"""What claims find in a table of measurements, and how many repeats they would still need."""
+"""What claims find in a table of measurements."""
 
 from __future__ import annotations
 
@@ -9,17 +9,9 @@ from typing import overload
 
 import pandas as pd
 
-from harness.claims.allocation import (
-    Limits,
-    allocate_among_claims,
-    allocate_for_ranges,
-    allocate_for_standing,
-    by_cell,
-    repeats_of,
-)
 from harness.claims.combine import judge_part
 from harness.claims.contrasts import Compared
-from harness.claims.design import Bounded, Design
+from harness.claims.design import Design
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.judgement import JudgeClaim
@@ -29,14 +21,13 @@ from harness.claims.samples import NothingToTest, Repeats
 from harness.claims.testing import Look
 from harness.claims.verdict import Outcome
 from harness.claims.whole import reason_text, shown_part
-from harness.coordinates import Attacked, place
+from harness.coordinates import place
 from harness.errors import HarnessError
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.spec.profile import Scaled
 from harness.verdicts.evidence import look_at
 from harness.verdicts.left_out import part_left_out
-from harness.verdicts.multiplicity import TARGETS
 from harness.verdicts.rates import rate_not_shown
 
 
@@ -126,7 +117,7 @@ def _judge_with_doubled_tolerance(part: MeasuredClaimKind, compared: Compared, w
     if again.outcome == "violated":
         return result
     return replace(
-        result.add_to_reason(unless=wider),
+        result.add_to_reason(unless=wider, **({"between": True} if again.outcome == "reproduced" else {})),
         outcome="inconclusive",
         shown=result.point_results,
         point_results=tuple(
@@ -195,47 +186,7 @@ def judges_of(spec: Spec, alpha: float) -> dict[str, JudgeClaim]:
     return {claim.id: judge_of(claim, spec, alpha) for claim in spec.claims if not claim.theory}
 
 
-def repeats_wanted(
-    scaled: Scaled, table: pd.DataFrame, alpha: float | None = None, cheapest: bool = False
-) -> dict[str, dict[Attacked, int]]:
-    """Repeats that each cell and attack needs next, by claim; only claims that are open and need some.
-
-    `cheapest`: keep only claims expected to need few further models beside the cheapest. Raises ClaimError for a claim
-    that cannot be judged.
-    """
-    assert scaled.spec.own_experiment is not None
-    alpha = scaled.spec.level if alpha is None else alpha
-    present = repeats_of(table, scaled.spec.own_experiment.coordinates)
-    return share_out_repeats(scaled, look_at(scaled, table), present, judges_of(scaled.spec, alpha), alpha, cheapest)
-
-
-def share_out_repeats(
-    scaled: Scaled,
-    look: Look,
-    present: Mapping[Attacked, int],
-    judges: Mapping[str, JudgeClaim],
-    alpha: float,
-    cheapest: bool = False,
-) -> dict[str, dict[Attacked, int]]:
-    """Repeats that each cell and attack needs next, by claim, from a look at all repeats and what judges each claim.
-
-    `present`: repeats that each cell and attack has. Raises ClaimError for a claim that cannot be judged.
-    """
-    experiment = scaled.spec.own_experiment
-    assert experiment is not None
-    limits = Limits(experiment.repeats, scaled.repeat_limit, experiment.models() / experiment.repeats)
-    by_claim = _judge_all(scaled.spec, look, judges)
-    needs = allocate_among_claims(by_claim, alpha, limits, by_cell(present), cheapest)
-    if needs or scaled.basis != "distribution-free":
-        return needs
-    target = 1 / TARGETS["t-test"]
-    by_target = _judge_all(scaled.spec, look, judges_of(scaled.spec, target))
-    if needs := allocate_for_standing(by_claim, by_target, target, limits):
-        return needs
-    return allocate_for_ranges(by_claim, _judge_all(scaled.spec, look.by(Bounded()), judges), alpha, limits)
-
-
-def _judge_all(spec: Spec, look: Look, judges: Mapping[str, JudgeClaim]) -> dict[str, list[PartResult]]:
+def judge_all_claims(spec: Spec, look: Look, judges: Mapping[str, JudgeClaim]) -> dict[str, list[PartResult]]:
     """The results of each claim on measurements at a look."""
     by_claim = {}
     for index, claim in enumerate(spec.claims):

@@ -6,7 +6,8 @@ true null hypothesis, so of m claims tested at most m e-values have a null to be
 chance of at most 1/T (Ville's inequality, for any dependence between claims and any reason to stop). If k verdicts
 reach the target and T k is at least m / 0.05, then the share of wrong ones among the k is at most 5% on average,
 since it is at most the number of wrong ones times 0.05 T / m. Otherwise none stands. The rule is used on bets, which
-assume nothing but the metric's range, and apart from that on the t-test.
+assume nothing but the metric's range, and apart from that on the t-test. A verdict that is exploratory, since it takes
+runs that had been seen when its claim was written, counts as tested and reaches no target.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def correct_for_all_claims(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     proofs, computations and exact counts do not.
     """
     tested = tested_of(verdicts)
-    adjusted = holm([1.0 if v.numbers.p_value is None else v.numbers.p_value for v in tested])
+    adjusted = holm([1.0 if (p := v.numbers.p_value) is None or v.rests_on.exploratory else p for v in tested])
     p_values = {id(v): p for v, p in zip(tested, adjusted, strict=True) if v.numbers.p_value is not None}
     standing: dict[StandsBy, set[int]] = {by: _reaching(by, tested) for by in TARGETS}
 
@@ -54,7 +55,8 @@ def tested_of(verdicts: Sequence[Verdict]) -> list[Verdict]:
 def _reaching(by: StandsBy, tested: Sequence[Verdict]) -> set[int]:
     """Which verdicts stand by a test, as their ids: all that reach its target, if they are enough, else none."""
     target = TARGETS[by]
-    p_values = {id(v): v.numbers.p_by_bets if by == "bets" else v.numbers.p_anytime for v in tested}
+    fair = [v for v in tested if not v.rests_on.exploratory]
+    p_values = {id(v): v.numbers.p_by_bets if by == "bets" else v.numbers.p_anytime for v in fair}
     reached = {one for one, p in p_values.items() if p is not None and p <= 1 / target}
     return reached if target * len(reached) >= len(tested) / RATE else set()
 

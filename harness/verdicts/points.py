@@ -18,7 +18,10 @@ def points_of(judgement: Judgement, look: Look, alpha: float) -> list[Point]:
             extra_fields: dict[str, object] = {}
             if index < len(by_t_test.point_results):
                 extra_fields |= bounds_at(by_t_test.shown_results[index], look)
-                if (holds := by_t_test.point_results[index].holds) is not None:
+                result = by_t_test.point_results[index]
+                # Several sides that start at other repeats are not in step.
+                in_step = result.contrast is not None or not look.samples.table.index.is_later
+                if (holds := result.holds if in_step else None) is not None:
                     count = int(holds.sum())
                     extra_fields |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, sequential)}
             if index < len(bounded.points):

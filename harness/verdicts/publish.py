@@ -179,10 +179,12 @@ def met_by(controls: Controls) -> str:
 def _undecided(verdict: Verdict, rests_on: RestsOn) -> dict[str, object]:
     """Fields of a claim that is not decided after all: nothing is said of how sure it would be."""
     nothing = dict.fromkeys(("p_value", "e_value", "p_anytime", "p_by_bets", "p_catalogue", "stands", "stands_by"))
+    # Without a verdict it does not matter which runs it would take; the numbers of those since stay so.
+    unsaid = {"basis": None, "rarest": None} | ({"exploratory": False, "seen": 0} if rests_on.exploratory else {})
     return {
         "certainty": None,
         "numbers": verdict.numbers.model_copy(update=nothing),
-        "rests_on": rests_on.model_copy(update={"basis": None, "rarest": None}),
+        "rests_on": rests_on.model_copy(update=unsaid),
     }
 
 
@@ -244,7 +246,8 @@ def certainty(verdict: Verdict) -> Certainty | None:
         "computed": Certainty.COUNTED,
         "exact": Certainty.COUNTED,
     }
-    return known.get(verdict.rests_on.basis, Certainty.BY_ITSELF)
+    measured = Certainty.EXPLORATORY if verdict.rests_on.exploratory else Certainty.BY_ITSELF
+    return known.get(verdict.rests_on.basis, measured)
 
 
 def _flipping_readings(readings: Sequence[tuple[AnyReading, Verdict | None]], data: Data) -> list[str]:

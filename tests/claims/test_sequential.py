@@ -17,10 +17,10 @@ from benchmarks.afresh import replayed
 from harness.claims import allocation
 from harness.claims.allocation import CEILING, PILOT, next_look
 from harness.claims.allocation import allocate_repeats as wanted_cells
+from harness.claims.basis import basis_text
 from harness.claims.design import DESIGNS, Sequential, design_of
 from harness.claims.judgement import cells_used, first_deciding_look
 from harness.claims.results import PartResult
-from harness.claims.verdict import basis_text
 from harness.claims.whole import is_decided
 from harness.errors import HarnessError
 from harness.inference import FEWEST
@@ -31,7 +31,7 @@ from harness.report.vocabulary import figure
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
-from harness.verdicts.measured import repeats_wanted
+from harness.verdicts.wanted import repeats_wanted
 from tests.claims.judged import PARSE, TableEvidence, judge, look_at, plain
 from tests.claims.judged import evidence_of as judged_evidence
 from tests.conftest import SMALL_SPEC, run_cli

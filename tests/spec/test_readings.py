@@ -76,6 +76,9 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     assert ran.returncode == 0, ran.stderr
     assert "not logged" not in ran.stderr
     result = json.loads(ran.stdout)
+    costs = json.loads(run_cli(project.root, "alternatives", "--plan", "--json").stdout)
+    assert [c["run"] for c in costs] == [False] * (len(costs) - 2) + [True, True]
+    assert all(c["models"] == 6 * 6 and c["claims"] for c in costs)  # six places, six runs
     held = result["own/cancer#iid-held"]
     assert [(r["field"], r["value"]) for r in held] == [
         ("experiment.preprocessing.scaling", "none"),

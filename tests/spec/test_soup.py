@@ -19,7 +19,7 @@ from harness.paths import Project
 from harness.spec.load import load_spec
 from harness.spec.profile import Profile, scale
 from harness.verdicts.check import judge_spec
-from harness.verdicts.measured import repeats_wanted
+from harness.verdicts.wanted import repeats_wanted
 from tests.conftest import REPO
 
 SOUP = (REPO / "tests" / "spec" / "soup.yaml").read_text().splitlines()

@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from harness.claims.basis import basis_text
 from harness.claims.contrasts import Contrast
 from harness.claims.design import Bounded, Design, Sequential
 from harness.claims.evidence import Measurements
 from harness.claims.judgement import LARGEST_E
 from harness.claims.operands import MetricSeries
 from harness.claims.samples import Samples
-from harness.claims.verdict import Verdict, basis_text
+from harness.claims.verdict import Verdict
 from harness.inference.estimates import MeanEstimate
 from harness.inference.shares import share_at_least
 from harness.paths import Project
@@ -25,7 +26,7 @@ from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, Scaled, scale
 from harness.verdicts.check import judge_spec
 from harness.verdicts.evidence import evidence_of
-from harness.verdicts.measured import repeats_wanted
+from harness.verdicts.wanted import repeats_wanted
 from tests.claims.judged import plain
 from tests.conftest import PARAMS, REPO, SMALL_SPEC
 
@@ -152,10 +153,11 @@ def test_a_sequential_verdict_is_that_of_the_first_look_on_its_basis(loaded: Loa
     assert 6 < long.numbers.stopped < 20
     assert long.numbers.e_value is not None
     assert 40 <= long.numbers.e_value < 80  # what it takes at the first look that decides, and a little more
-    assert long.numbers.points[0].repeats == long.numbers.stopped
-    assert long.numbers.points[0].share == pytest.approx(
-        share_at_least(long.numbers.stopped, long.numbers.stopped, 0.025, looked=True)
-    )
+    # Its numbers are of all repeats, and its p-value is no longer what the first look asked for.
+    assert long.numbers.points[0].repeats == 40
+    assert long.numbers.points[0].share == pytest.approx(share_at_least(40, 40, 0.025, looked=True))
+    assert long.numbers.p_value is not None
+    assert long.numbers.p_value < 1e-6
     short = judged(loaded, both(around(0.5, 7, 0.05), around(0.1, 7, 0.05)), "sequential")["biased-beats-iid"]
     assert (short.verdict, short.rests_on.basis, short.numbers.stopped) == ("reproduced", "t-test", 6)
     assert short.numbers.e_value is not None

@@ -139,7 +139,7 @@ def part_of(outcome: Any, points: list[tuple[float, float, int]], **more: Any) -
 def text_of(parts: list[Any], by_t_test: list[PartResult], bounded: list[PartResult] | None = None) -> str:
     nothing = [replace(part, point_results=()) for part in by_t_test]
     return tally_points(
-        Judgement(by_t_test, by_t_test, nothing if bounded is None else bounded, None, None), parts, 0.05
+        Judgement(by_t_test, by_t_test, nothing if bounded is None else bounded, None, (0, 0), None), parts, 0.05
     )
 
 

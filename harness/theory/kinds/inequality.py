@@ -33,7 +33,8 @@ class Inequality(TheoryClaimKind):
     """The inequality left RELATION right holds at every point of a domain.
 
     Where both sides are formulas it is proved or refuted over the whole domain, in ball arithmetic; where one is
-    computed (a linear program, an enumeration), it is checked on a grid. A refutation is final in either case.
+    computed (a linear program, an enumeration), it is checked on a grid. Where several values are listed, and no
+    interval is given, it is shown at these alone. A refutation is final in either case.
     """
 
     kind: Literal["inequality"] = "inequality"
@@ -181,6 +182,8 @@ class Inequality(TheoryClaimKind):
         if self._is_of_numbers_alone():
             how, basis = "arithmetic on the numbers", "computed"
         if outcome == "proved":
+            if not spans and len([*product(*listed.values())]) > 1:  # of points between these nothing is shown
+                basis = "computed"
             how_shown: Found = "proved" if basis == "proof" else "computed"
             return TheoryResult("reproduced", self._reason(how_shown, where), worst, None, how, basis)
         if outcome == "refuted":
