@@ -67,7 +67,8 @@ def catalogue_sentence(verdicts: Sequence[Verdict]) -> str:
         f"{late} of them are exploratory: they take runs that had been measured when their claim was written. "
     )
     return (
-        f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. {exploratory if late else ''}"
+        f"Of the {len(known)} verdicts decided on measurements, {', '.join(filter(None, on))}. "
+        f"{exploratory if late else ''}"
         f"{stand} of them stand among all {tested} claims tested, however these depend on each other: {by_bets} by "
         f"bets and {stand - by_bets} by the tests of their bases, each at a false discovery rate of {RATE:.0%}; "
         f"{held} at "
