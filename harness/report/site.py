@@ -18,7 +18,7 @@ from markupsafe import Markup
 from harness.claims.basis import basis_text
 from harness.claims.expression import domains
 from harness.claims.verdict import Verdict, value_text
-from harness.claims.words import Word
+from harness.claims.words import Certainty, Word
 from harness.coordinates import format_level
 from harness.coordinates import text as places_text
 from harness.escaping import visible_text, web_address
@@ -192,6 +192,10 @@ def figure_stems(section: Section) -> dict[str, Drawing]:
     return {f"{page_stem(section.spec.id)}-{n}": drawing for n, drawing in enumerate(section.figures, 1)}
 
 
+ON_RUNS = ("distribution-free", "t-test", "record-sampling")
+"""The bases of verdicts on measurements that vary from run to run."""
+
+
 def _totals(site: Site) -> dict[str, object]:
     """Counts of claims by outcome; for the first group also the certainties, and the violated claims."""
     counted = count(site.verdicts)
@@ -215,6 +219,8 @@ def _totals(site: Site) -> dict[str, object]:
         "errors": len({f.finding.id for f in site.findings for v in f.claims if v.id in violated}),
         "in_every_reading": counted[0].in_every_reading.get(Word.REPRODUCED, 0),
         "not_severe": sum(one.not_severe for one in counted),
+        "exploratory": sum(v.certainty is Certainty.EXPLORATORY for v in site.verdicts),
+        "measured": sum(v.certainty is not None and v.rests_on.basis in ON_RUNS for v in site.verdicts),
     }
     of_all = {"counted": counted, "beside": beside, "theirs": theirs, "decided": decided, "elsewhere": elsewhere}
     return of_all | {"certain": certain, "refuted": refuted, "short": short}
