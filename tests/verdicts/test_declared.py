@@ -309,6 +309,27 @@ def test_bets_alone_may_decide_the_runs_since(make_project: Make) -> None:
     assert (found.verdict, found.rests_on.exploratory) == ("reproduced", False)
 
 
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_models_that_other_tables_had_before_the_first_run_count_as_seen(make_project: Make, when: str) -> None:
+    project = make_project(SPEC)
+    (project.specs / "declared.json").write_text("{}")
+    (loaded,) = load_specs(project, [])
+    context = Context(project, "full", Profile(), 1, Progress(quiet=True))
+    other = project.reports / "full" / "own" / "other" / "measurements.parquet"
+    other.parent.mkdir(parents=True)
+    models = table_of({("iid", 1.0): [0.1] * 4}).query("metric == 'advantage'").assign(cell=["m0", "m1", "m2", "m3"])
+    mine = context.resolve(loaded).measurements_file
+    mine.parent.mkdir(parents=True)
+    if when == "before":
+        models[models["repeat"] < 3].to_parquet(other)
+    with put_new_on_record([(context, [context.resolve(loaded)])]):
+        models[models["repeat"] < 3].to_parquet(other)
+        models.to_parquet(mine)
+    (now,) = load_specs(project, [])
+    seen = {("iid", place({"epsilon": 1.0})): 3} if when == "before" else {}
+    assert now.spec.seen_before("iid-held") == seen
+
+
 def test_a_record_is_asked_for_where_a_claim_is_new_or_changed(make_project: Make) -> None:
     project = make_project(SPEC)
     assert run_cli(project.root, "validate").returncode == 0  # a project that keeps none
