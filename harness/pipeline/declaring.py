@@ -34,9 +34,12 @@ def put_new_on_record(groups: Sequence[tuple[Context, list[Run]]]) -> Iterator[N
 
 
 def _models_in_tables(context: Context) -> frozenset[str]:
-    """The names of all models of which tables have measurements."""
-    paths = context.project.reports.glob(f"*/*/*/{TABLE}")
-    return frozenset(name for path in paths for name in pd.read_parquet(path, columns=["cell"])["cell"].unique())
+    """The names of all models of which tables have measurements; of a table that cannot be read, none."""
+    names = set[str]()
+    for path in context.project.reports.glob(f"*/*/*/{TABLE}"):
+        with contextlib.suppress(OSError, ValueError):
+            names.update(pd.read_parquet(path, columns=["cell"])["cell"].unique())
+    return frozenset(names)
 
 
 def _seen(run: Run, before: Collection[str]) -> Seen:
