@@ -26,7 +26,8 @@ expected to need the fewest go first. A profile may name another number of repea
 A profile may ask for more than a verdict: for one that stands among all claims, and is distribution-free. Then decided
 claims go on by the same rules, where what was found so far says that more repeats would do: first, within the profile's
 limit, until they reach the target of verdicts that stand, then, up to `CEILING` times the spec's repeats, until bets
-decide them.
+decide them. A run that has only so much time serves the claims that are expected to need the fewest models, open ones
+and those that are to reach the target alike.
 """
 
 from __future__ import annotations
@@ -95,26 +96,36 @@ def add_seen(
 
 
 def allocate_among_claims(
-    results: Results, alpha: float, limits: Limits, present: Mapping[Cell, int], cheapest: bool = False
+    results: Results, alpha: float, limits: Limits, present: Mapping[Cell, int], until_decision: bool = False
 ) -> Needs:
     """Repeats that each open claim gets next, without claims that get none.
 
     Args:
         present: repeats that each cell has.
-        cheapest: keep only claims expected to need at most `CHEAPEST_FACTOR` times the fewest further models.
+        until_decision: give those that are expected to decide, where any are.
     """
     repeats, most = limits.spec_repeats, limits.repeat_limit
     needs = {c: allocate_repeats(parts, alpha, repeats, repeats_in_reach=most) for c, parts in results.items()}
     if not any(needs.values()):
         needs = _allocate_past_spec(results, alpha, limits, present)
     needs = {claim: needed for claim, needed in needs.items() if needed}
-    if not cheapest or not needs:
+    if not until_decision:
         return needs
-    missing = {}
-    for claim in needs:
-        wanted = allocate_repeats(results[claim], alpha, repeats, most, until_decision=True, repeats_in_reach=most)
-        missing[claim] = max(1, count_models(present, [wanted]) - sum(present.values()))
-    return {claim: needs[claim] for claim in needs if missing[claim] <= CHEAPEST_FACTOR * min(missing.values())}
+    return {
+        c: allocate_repeats(results[c], alpha, repeats, most, until_decision=True, repeats_in_reach=most) or needed
+        for c, needed in needs.items()
+    }
+
+
+def keep_cheapest(needs: Needs, until: Needs, present: Mapping[Cell, int]) -> Needs:
+    """The needs of claims expected to need at most `CHEAPEST_FACTOR` times the fewest further models.
+
+    Args:
+        until: the repeats that are expected to do for each claim.
+        present: repeats that each cell has.
+    """
+    missing = {c: max(1, count_models(present, [until.get(c, needs[c])]) - sum(present.values())) for c in needs}
+    return {c: needed for c, needed in needs.items() if missing[c] <= CHEAPEST_FACTOR * min(missing.values())}
 
 
 def _allocate_past_spec(results: Results, alpha: float, limits: Limits, present: Mapping[Cell, int]) -> Needs:
@@ -131,14 +142,19 @@ def _allocate_past_spec(results: Results, alpha: float, limits: Limits, present:
     return chosen
 
 
-def allocate_for_standing(results: Results, by_target: Results, target: float, limits: Limits) -> Needs:
+def allocate_for_standing(
+    results: Results, by_target: Results, target: float, limits: Limits, until_decision: bool = False
+) -> Needs:
     """Repeats for decided claims that do not stand among all claims yet, and are likely to.
 
-    `by_target`: what they come to at the level `target` that verdicts have to reach for it.
+    `by_target`: what they come to at the level `target` that verdicts have to reach for it. `until_decision`: give
+    those that are expected to reach it.
     """
     repeats, most = limits.spec_repeats, limits.repeat_limit
     settled = (claim for claim, parts in results.items() if is_decided(parts))
-    needs = {c: allocate_repeats(by_target[c], target, repeats, most, only_likely=True) for c in settled}
+    needs = {
+        c: allocate_repeats(by_target[c], target, repeats, most, until_decision, only_likely=True) for c in settled
+    }
     return {claim: needed for claim, needed in needs.items() if needed}
 
 

@@ -1,8 +1,9 @@
 """How many repeats the claims of a spec would still need.
 
-Open claims come first, on all repeats. A profile that asks for more than a verdict goes on: with claims that only
-repeats decide which had been seen when they were declared, until those since decide them; with decided claims until
-they reach the target of what stands; and until the metrics' ranges alone decide them.
+Open claims ask for repeats. A profile that wants more than a verdict asks for claims that are decided, too: until the
+repeats since it was declared decide a claim, until it reaches the target of what stands, and, when no claim asks for
+anything else, until the metrics' ranges alone decide it. One stage follows the other; a run that has only so much time
+takes the claims of the first three that are expected to need the fewest models.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from harness.claims.allocation import (
-    CHEAPEST_FACTOR,
     PILOT,
     Limits,
     Needs,
@@ -22,7 +22,7 @@ from harness.claims.allocation import (
     allocate_for_ranges,
     allocate_for_standing,
     by_cell,
-    count_models,
+    keep_cheapest,
     repeats_of,
 )
 from harness.claims.design import Bounded
@@ -43,7 +43,7 @@ from harness.verdicts.multiplicity import TARGETS
 def repeats_wanted(
     scaled: Scaled, table: pd.DataFrame, alpha: float | None = None, cheapest: bool = False
 ) -> dict[str, dict[Attacked, int]]:
-    """Repeats that each cell and attack needs next, by claim; only claims that are open and need some.
+    """Repeats that each cell and attack needs next, by claim; only claims that need some.
 
     `cheapest`: keep only claims expected to need few further models beside the cheapest. Raises ClaimError for a claim
     that cannot be judged.
@@ -69,44 +69,74 @@ def share_out_repeats(
 
     `present`: repeats that each cell and attack has. Raises ClaimError for a claim that cannot be judged.
     """
-    experiment = scaled.spec.own_experiment
-    assert experiment is not None
-    limits = Limits(experiment.repeats, scaled.repeat_limit, experiment.models() / experiment.repeats)
-    by_claim = judge_all_claims(scaled.spec, look, judges)
-    written_late = {
-        claim.id: claim for claim in scaled.spec.claims if claim.id in by_claim and later.seen_before(claim)
-    }
-    by_later = {name: later.judge(claim, alpha) for name, claim in written_late.items()}
-    open_claims = {name: parts for name, parts in by_claim.items() if by_later.get(name) is None}
-    needs = allocate_among_claims(open_claims, alpha, limits, by_cell(present), cheapest)
-    if needs or scaled.basis != "distribution-free":
-        return needs
-    # What had been seen decides these, as far as they are decided.
-    settled = {
-        name: parts
-        for name, parts in by_claim.items()
-        if name in written_late and later.can_be_new(written_late[name]) and is_decided(parts) and not is_exact(parts)
-    }
-    fresh = [
-        _Fresh(claim, settled[name], later, limits, present) for name, claim in written_late.items() if name in settled
-    ]
-    if needs := _merge(
-        cheapest, present, {one.claim.id: one.until_decided(alpha) for one in fresh if by_later[one.claim.id] is None}
-    ):
-        return needs
-    others = {name: parts for name, parts in by_claim.items() if name not in written_late}
-    target = 1 / TARGETS["t-test"]
-    by_target = judge_all_claims(scaled.spec, look, judges_of(scaled.spec, target))
-    needs = allocate_for_standing(others, by_target, target, limits)
-    needs |= _merge(False, present, {one.claim.id: one.until_standing(alpha, target) for one in fresh})
-    if needs:
-        return needs
-    by_ranges = judge_all_claims(scaled.spec, look.by(Bounded()), judges)
-    return allocate_for_ranges(others, by_ranges, alpha, limits)
+    wanted = _Wanted(scaled, look, later, present, judges, alpha)
+    if scaled.basis != "distribution-free":
+        stages = [wanted.by_open_claims]
+    else:
+        stages = [wanted.by_open_claims, wanted.by_claims_to_confirm, wanted.by_claims_to_stand]
+    if cheapest:
+        needs, until = ({c: n for stage in stages for c, n in stage(expected).items()} for expected in (False, True))
+        needs = keep_cheapest(needs, until, by_cell(present))
+    else:
+        needs = next(filter(None, (stage() for stage in stages)), {})
+    return needs if needs or scaled.basis != "distribution-free" else wanted.by_ranges()
+
+
+class _Wanted:
+    """What the claims of a spec want next. `expected`: the repeats that are expected to do, not those of the next
+    look."""
+
+    def __init__(
+        self,
+        scaled: Scaled,
+        look: Look,
+        later: LaterRepeats,
+        present: Mapping[Attacked, int],
+        judges: Mapping[str, JudgeClaim],
+        alpha: float,
+    ) -> None:
+        experiment = scaled.spec.own_experiment
+        assert experiment is not None
+        self._spec, self._look, self._present, self._alpha = scaled.spec, look, present, alpha
+        self._limits = Limits(experiment.repeats, scaled.repeat_limit, experiment.models() / experiment.repeats)
+        self._judges = judges
+        self._results = judge_all_claims(scaled.spec, look, judges)
+        late = [claim for claim in scaled.spec.claims if claim.id in self._results and later.seen_before(claim)]
+        decided = {claim.id: later.judge(claim, alpha) is not None for claim in late}
+        self._early = {name: parts for name, parts in self._results.items() if name not in decided}
+        self._open = {name: parts for name, parts in self._results.items() if not decided.get(name)}
+        # What had been seen decides these, as far as they are decided.
+        self._late = [
+            _Late(claim, parts, later, self._limits, present, decided[claim.id])
+            for claim in late
+            if later.can_be_new(claim) and is_decided(parts := self._results[claim.id]) and not is_exact(parts)
+        ]
+        self._target = 1 / TARGETS["t-test"]
+
+    def by_open_claims(self, expected: bool = False) -> Needs:
+        """By those that all repeats do not decide."""
+        return allocate_among_claims(self._open, self._alpha, self._limits, by_cell(self._present), expected)
+
+    def by_claims_to_confirm(self, expected: bool = False) -> Needs:
+        """By those that only repeats decide which had been seen when they were declared."""
+        needs = {one.claim.id: one.until_decided(self._alpha, expected) for one in self._late if not one.is_confirmed}
+        return {name: needed for name, needed in needs.items() if needed}
+
+    def by_claims_to_stand(self, expected: bool = False) -> Needs:
+        """By decided claims that do not reach the target of what stands."""
+        by_target = judge_all_claims(self._spec, self._look, judges_of(self._spec, self._target))
+        needs = allocate_for_standing(self._early, by_target, self._target, self._limits, expected)
+        needs |= {one.claim.id: one.until_standing(self._alpha, self._target, expected) for one in self._late}
+        return {name: needed for name, needed in needs.items() if needed}
+
+    def by_ranges(self) -> Needs:
+        """By claims that were declared before all repeats and that the metrics' ranges alone do not decide."""
+        by_ranges = judge_all_claims(self._spec, self._look.by(Bounded()), self._judges)
+        return allocate_for_ranges(self._early, by_ranges, self._alpha, self._limits)
 
 
 @dataclass(frozen=True)
-class _Fresh:
+class _Late:
     """A claim that was decided when some of its repeats had been seen, and what it needs beside these."""
 
     claim: Claim
@@ -116,23 +146,26 @@ class _Fresh:
     limits: Limits
     """Of all repeats."""
     present: Mapping[Attacked, int]
+    is_confirmed: bool
+    """Whether those since it was declared decide it."""
 
-    def until_decided(self, alpha: float) -> dict[Attacked, int]:
+    def until_decided(self, alpha: float, expected: bool) -> dict[Attacked, int]:
         """Repeats that it needs next to be decided by those since."""
         found = self.later.find(self.claim, alpha)
         if found is not None:
-            wanted = allocate_among_claims({"": found}, alpha, self._limits_since(), {}).get("", {})
+            wanted = allocate_among_claims({"": found}, alpha, self._limits_since(), {}, expected).get("", {})
             return self._in_all(wanted, found)
         cells = ((cell, f) for f in self.every for one in f.point_results for cell in one.cells | one.decided_on)
         attacked = {(cell, attack): PILOT for cell, f in cells for attack in f.attacks.get(cell[0], ("",))}
         return self._in_all(attacked, self.every)
 
-    def until_standing(self, alpha: float, target: float) -> dict[Attacked, int]:
+    def until_standing(self, alpha: float, target: float, expected: bool) -> dict[Attacked, int]:
         """Repeats that it needs next to reach the target of what stands by those since."""
         found, decided = self.later.find(self.claim, target), self.later.find(self.claim, alpha)
         if found is None or decided is None:
             return {}
-        wanted = allocate_for_standing({"": decided}, {"": found}, target, self._limits_since()).get("", {})
+        limits = self._limits_since()
+        wanted = allocate_for_standing({"": decided}, {"": found}, target, limits, expected).get("", {})
         return self._in_all(wanted, found)
 
     def _limits_since(self) -> Limits:
@@ -147,13 +180,3 @@ class _Fresh:
         needed = add_seen(wanted, findings, self.later.seen(self.claim))
         is_missing = any(n > self.present.get(attacked, 0) for attacked, n in needed.items())
         return needed if is_missing and max(needed.values()) <= self.limits.repeat_limit else {}
-
-
-def _merge(cheapest: bool, present: Mapping[Attacked, int], needs: Mapping[str, dict[Attacked, int]]) -> Needs:
-    """The needs of claims that have some; with `cheapest` of those that need few models beside the one that needs the
-    fewest."""
-    wanted, cells = {name: needed for name, needed in needs.items() if needed}, by_cell(present)
-    if not cheapest or not wanted:
-        return wanted
-    missing = {name: max(1, count_models(cells, [needed]) - sum(cells.values())) for name, needed in wanted.items()}
-    return {name: wanted[name] for name in wanted if missing[name] <= CHEAPEST_FACTOR * min(missing.values())}

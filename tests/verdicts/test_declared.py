@@ -190,6 +190,18 @@ def test_a_profile_that_asks_for_more_than_a_verdict_goes_on_with_new_runs(make_
     assert "biased-beats-iid" not in repeats_wanted(plain, table)
 
 
+def test_a_run_of_limited_time_confirms_a_claim_before_it_pursues_an_open_one_that_takes_more(
+    make_project: Make,
+) -> None:
+    loaded = declared_after(make_project(SPEC), {"size": 12, "iid": 12})
+    near = np.where(np.arange(14) % 2, 0.2, 0.7)  # about the bound at an epsilon of 1
+    values = same_everywhere(around(0.9, 14), around(0.1, 14)) | {("iid", 1.0): near}
+    table = table_of(values, "sequential")
+    more = scale(loaded.spec, "made-up", Profile(design="sequential", basis="distribution-free", max_repeats=200))
+    assert "biased-beats-iid" not in repeats_wanted(more, table)
+    assert set(repeats_wanted(more, table, cheapest=True)) == {"biased-beats-iid"}
+
+
 def test_a_profile_with_seeds_of_its_own_has_a_record_of_its_own(make_project: Make) -> None:
     project = make_project(SPEC)
     loaded = declared_after(project, {"size": 27, "iid": 27})
