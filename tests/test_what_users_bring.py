@@ -376,7 +376,6 @@ PAGE_INPUTS: list[tuple[str, str, str | bytes, str]] = [
     ("no title to cite", "CITATION.cff", "authors: [{name: A}]\n", r"CITATION\.cff:1: title: is missing; it has to be given"),
     ("authors that are text", "CITATION.cff", "title: T\nauthors: A\n", r"CITATION\.cff:2: authors: input should be a valid tuple, found 'A'"),
     ("no findings", "specs/findings.yaml", "found: []\n", r"findings\.yaml:1: findings: Field required"),
-    ("a form that is none", "specs/forms.json", "[]", r"forms\.json: not a list of forms"),
     ("an answer to no claim", "specs/own/cancer.answers.md", "## other\nNo.\n", r"cancer\.answers\.md:1: answers the claim 'other'; known: "),
     ("docs that are no UTF-8", "docs/method.md", "# Méthode\n".encode("latin-1"), r"docs/method\.md: no text in UTF-8 \(byte 3\); save it as UTF-8"),
 ]  # fmt: skip

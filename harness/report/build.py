@@ -22,7 +22,6 @@ from harness.report.contents import Paper, Site, chosen_findings, papers_of
 from harness.report.drawing import Drawing
 from harness.report.exports import write_beside
 from harness.report.findings import FINDINGS, Picture, read_findings
-from harness.report.forms import FILE, read_forms
 from harness.report.gather import Section, counterexample, gather, judged_runs, read_measured, timings
 from harness.report.own_run import committed_verdicts, gather_own_run
 from harness.report.pictures import draw_picture
@@ -132,7 +131,6 @@ def site_of(context: Context, specs: Sequence[Run], sections: list[Section], pic
         flagship=_flagship(context),
         docs=context.project.root / "docs",
         tables=context.page,
-        forms=read_forms(context.project.specs / FILE, [run.declared for run in specs]),
         about=provenance(context.project.root, sections, verdicts),
         not_yet=tuple(run.id for run in absent),
     )

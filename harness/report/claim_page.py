@@ -19,6 +19,7 @@ from harness.report.mathml import mathml
 from harness.report.prose import counterexample_words, deciding_point
 from harness.report.vocabulary import letters
 from harness.spec.claim import Claim
+from harness.spec.model import Spec
 
 
 def report_link(site: Site, verdict: Verdict) -> str:
@@ -46,12 +47,24 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         "counterexample": section.counterexamples.get(verdict.id),
         "where_refuted": counterexample_words(verdict.numbers.counterexample) if verdict.numbers.counterexample else "",
         "sure": certainty_sentences(verdict, point),
-        "form": site.forms.get(verdict.id),
+        "declared": declared_text(spec, claim),
         "answer": Markup(section.answers.get(claim.id, "")),
         "report": report_link(site, verdict),
         "measured_by": _codes_by_commit(verdict),
         "commands": _commands(site, section, verdict),
     }
+
+
+def declared_text(spec: Spec, claim: Claim) -> str:
+    """Whether a claim on measurements was declared before these, in a project that keeps a record of it."""
+    if claim.theory or claim.id not in spec.seen_of_all:
+        return ""
+    seen = spec.seen_of_all[claim.id]
+    if seen is None:
+        return "It is not on record as it is, so whatever is measured counts as measured before it was declared."
+    if not seen:
+        return "It was declared before any run of its spec was measured."
+    return "It was declared, or last changed, when runs of its spec had been measured."
 
 
 _MEASURED_BY = re.compile(r"code (\w+) \(commit (\w+)\)")

@@ -13,7 +13,6 @@ from harness.report.citations import Citation
 from harness.report.drawing import Drawing
 from harness.report.findings import Finding, ShownFinding
 from harness.report.findings import findings_that_hold as shown_findings
-from harness.report.forms import Form
 from harness.report.gather import Section
 from harness.report.own_run import OwnRun
 from harness.report.provenance import Provenance
@@ -86,8 +85,6 @@ class Site:
     """Folder of Markdown; none of its pages where it is not there."""
     tables: Path
     """Folder of the profile, where the folders of specs are."""
-    forms: Mapping[str, Form] = field(default_factory=dict)
-    """By claim: since when it has its present form."""
     not_yet: tuple[str, ...] = ()
     run: OwnRun | None = None
     """What the front says in place of findings, where this is a run of one's own beside the deciding one."""

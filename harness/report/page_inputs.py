@@ -9,7 +9,6 @@ from harness.report.author_answers import read_answers
 from harness.report.citations import PAPERS, read_citations, read_project_citation
 from harness.report.contents import NO_PAPERS
 from harness.report.findings import FINDINGS, read_findings
-from harness.report.forms import FILE, read_forms
 from harness.report.manual import page_paths, read_page
 from harness.spec.load import Loaded
 
@@ -19,7 +18,6 @@ def check_page_inputs(project: Project, specs: Sequence[Loaded]) -> None:
     read_citations(project)
     read_project_citation(project.root)
     read_findings(project.specs / FINDINGS)
-    read_forms(project.specs / FILE, specs)
     for one in specs:
         read_answers(one.spec, one.raw.files[0])
     for path in page_paths(project.root / "docs").values():

@@ -21,6 +21,7 @@ from harness.paths import Project
 from harness.pipeline.context import Context
 from harness.pipeline.declaring import put_new_on_record
 from harness.progress import Progress
+from harness.report.claim_page import declared_text
 from harness.spec.declared import assertion_of, read_records, tables_of
 from harness.spec.load import Loaded, load_specs
 from harness.spec.profile import Profile, scale
@@ -29,7 +30,7 @@ from harness.verdicts.check import judge_spec
 from harness.verdicts.multiplicity import correct_for_all_claims
 from harness.verdicts.publish import publish
 from harness.verdicts.wanted import repeats_wanted
-from tests.conftest import SMALL_SPEC, run_cli
+from tests.conftest import SMALL_SPEC, committed_specs, run_cli
 from tests.verdicts.test_basis import around, table_of
 
 Make = Callable[..., Project]
@@ -107,6 +108,25 @@ def test_a_claim_that_is_not_on_record_as_it_is_has_seen_all_there_is(make_proje
     assert judge(changed, clear).certainty is Certainty.EXPLORATORY
     assert judge(changed, clear, "counts").certainty is Certainty.COUNTED  # nothing of it varies
     assert changed.spec.seen_before("iid-held") == {}
+
+
+def test_a_page_says_whether_a_claim_came_before_its_runs(make_project: Make) -> None:
+    def said(spec: Any) -> set[str]:
+        return {declared_text(spec, claim) for claim in spec.claims}
+
+    project = make_project(SPEC)
+    assert said(load_specs(project, [])[0].spec) == {""}  # no record is kept
+    early, late = ({"size": n, "iid": n} for n in (0, 5))
+    assert said(declared_after(project, early).spec) == {"It was declared before any run of its spec was measured."}
+    path = project.specs / "own" / "cancer.yaml"
+    path.write_text(path.read_text().replace('relation: ">"', 'relation: ">="'))
+    changed = load_specs(project, [])[0].spec
+    assert declared_text(changed, changed.claims[0]).startswith("It is not on record as it is")
+    (project.specs / "declared.json").unlink()
+    text = "It was declared, or last changed, when runs of its spec had been measured."
+    assert said(declared_after(project, late).spec) == {text}
+    theory = [spec for spec in (one.spec for one in committed_specs()) if spec.experiment is None]
+    assert {text for spec in theory for text in said(spec)} == {""}
 
 
 def test_open_claims_are_open_whatever_had_been_seen(make_project: Make) -> None:
