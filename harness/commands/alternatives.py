@@ -104,6 +104,9 @@ def alternatives(
     if plan:
         _show_costs(cost_readings(readings_to_run), as_json)
         return
+    for one, _, _ in readings_to_run:
+        if not one.is_measured:  # the first run puts the claims on record, before anything of them can be seen
+            raise HarnessError(f"{one.id}: nothing of it is measured yet; `harness run {one.id}` comes first")
     try:
         with exit_on_interrupt(), worker_pool_of(groups[0][0]) as worker_pool:
             for _, _, variant in readings_to_run:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.paths import Project, path_below
 from harness.progress import Progress
-from harness.spec.declared import mark_seen
+from harness.spec.declared import mark_seen, tables_of
 from harness.spec.document import from_here
 from harness.spec.load import Loaded, spec_id
 from harness.spec.model import Spec
@@ -145,6 +145,12 @@ class Run:
     @property
     def measurements_file(self) -> Path:
         return self.folder / "measurements.parquet"
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is a table of it, under this profile or, where the seeds are the same, another."""
+        profile = self.context.profile_name if self.context.profile.own_seeds else None
+        return bool(tables_of(self.context.project, self.declared.spec.id, profile)) or self.measurements_file.is_file()
 
     @property
     def verdicts_file(self) -> Path:
