@@ -81,12 +81,29 @@ class _Sides:
     """Some are met by a number near another, or by sides that are alike."""
 
 
-def severity_of_part(
-    compared: Comparisons, table: Measurements, facts: ControlFacts, part: Part, draws: int = DRAWS
-) -> Outcomes:
-    """What its controls say of a part of a claim that compares this, on a table of measurements."""
+class Worlds:
+    """The tables of the controls of a table of measurements: each is drawn once, for all claims."""
+
+    def __init__(self, table: Measurements, facts: ControlFacts) -> None:
+        self.table, self.facts = table, facts
+        self._samples: dict[tuple[type[World], int, bool], Samples] = {}
+
+    def samples(self, kind: type[World], draw: int, tosses_coins: bool = False) -> Samples:
+        """The numbers of one draw of a control."""
+        if (key := (kind, draw, tosses_coins)) not in self._samples:
+            self._samples[key] = Samples(in_world(self.table, self._world(*key)))
+        return self._samples[key]
+
+    def _world(self, kind: type[World], draw: int, tosses_coins: bool) -> World:
+        if tosses_coins:
+            return SaysNothing(self.table.index, self.facts, draw, tosses_coins)
+        return kind(self.table.index, self.facts, draw)
+
+
+def severity_of_part(compared: Comparisons, worlds: Worlds, part: Part, draws: int = DRAWS) -> Outcomes:
+    """What its controls say of a part of a claim that compares this."""
     leaves = [leaf for node in compared.of for leaf in leaves_of(node)]
-    sides, trial = _sides_of(leaves), _Trial(compared, table, facts, part, leaves, draws)
+    sides, trial = _sides_of(leaves), _Trial(compared, worlds, part, leaves, draws)
     signal = trial.without_signal()
     if sides.ordered:
         return _least([signal, trial.exchanged()])
@@ -138,20 +155,27 @@ class _Trial:
     """A part of a claim, judged on the tables of one control after another."""
 
     compared: Comparisons
-    table: Measurements
-    facts: ControlFacts
+    worlds: Worlds
     part: Part
     leaves: Sequence[Contrast | BetweenEnds | RepeatNumber]
     draws: int
+
+    @property
+    def table(self) -> Measurements:
+        return self.worlds.table
+
+    @property
+    def facts(self) -> ControlFacts:
+        return self.worlds.facts
 
     def without_signal(self) -> ControlOutcome | None:
         """Where scores say nothing; for a part that is of models alone, where these guess. None: neither is known."""
         metrics = {curve.metric for curve in self._curves()}
         coins = metrics <= {"tpr", "fpr"}
         if self._changed_by(SaysNothing(self.table.index, self.facts, 0)):
-            return self._judge_worlds("nothing", lambda draw: SaysNothing(self.table.index, self.facts, draw, coins))
+            return self._judge("nothing", lambda draw: self.worlds.samples(SaysNothing, draw, coins))
         if self._changed_by(Guesses(self.table.index, self.facts, 0)):
-            return self._judge_worlds("guess", lambda draw: Guesses(self.table.index, self.facts, draw))
+            return self._judge("guess", lambda draw: self.worlds.samples(Guesses, draw))
         return None
 
     def unprotected(self) -> ControlOutcome | None:
@@ -159,7 +183,7 @@ class _Trial:
         world = Unprotected(self.table.index, self.facts, 0)
         if not any(world.differs(*at) for at in self._measured_at()) or self._is_of_unprotected_too(world):
             return None
-        return self._judge_worlds("unprotected", lambda draw: Unprotected(self.table.index, self.facts, draw))
+        return self._judge("unprotected", lambda draw: self.worlds.samples(Unprotected, draw))
 
     def _is_of_unprotected_too(self, world: Unprotected) -> bool:
         """Whether the same number is asked of the least protected models, or of those with the least noise.
@@ -194,9 +218,9 @@ class _Trial:
             return None
 
         def samples(draw: int) -> Samples:
-            there = Samples(in_world(self.table, kind(self.table.index, self.facts, draw)))
+            there = self.worlds.samples(kind, draw)
             given = {point: there.series(point[0], dict(point[1])) for point in chosen}
-            return GivenSamples(self._resampled(draw), given)
+            return GivenSamples(self.worlds.samples(World, draw).table, given)
 
         return self._judge("one-side", samples)
 
@@ -218,16 +242,10 @@ class _Trial:
             return None
 
         def samples(draw: int) -> Samples:
-            table = self._resampled(draw)
-            return GivenSamples(table, exchanged(Samples(table), groups, self.facts, draw))
+            there = self.worlds.samples(World, draw)
+            return GivenSamples(there.table, exchanged(there, groups, self.facts, draw))
 
         return self._judge("exchanged", samples)
-
-    def _resampled(self, draw: int) -> Measurements:
-        return in_world(self.table, World(self.table.index, self.facts, draw))
-
-    def _judge_worlds(self, control: ControlName, world: Callable[[int], World]) -> ControlOutcome:
-        return self._judge(control, lambda draw: Samples(in_world(self.table, world(draw))))
 
     def _judge(self, control: ControlName, samples: Callable[[int], Samples]) -> ControlOutcome:
         supported = 0

@@ -15,7 +15,7 @@ from harness.inference.outcomes import (
 )
 from harness.inference.quantifiers import partial_conjunction
 from harness.inference.shares import least_p_value, rarity_bound, share_at_least
-from harness.inference.skewness import Moments, hall_transform, inverse_hall_transform, moments
+from harness.inference.skewness import Moments, hall_transform, inverse_hall_transform, moments, moments_of_all
 from harness.inference.streams import Stream, bounded_stream
 from harness.inference.t_mixture import TMixtureCS, TwoStakeCS, t_mixture_cs, t_mixture_ends, two_stake_cs
 from harness.inference.t_test import (
@@ -59,6 +59,7 @@ __all__ = [
     "inverse_hall_transform",
     "least_p_value",
     "moments",
+    "moments_of_all",
     "partial_conjunction",
     "pearson",
     "rarity_bound",

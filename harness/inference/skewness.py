@@ -127,3 +127,31 @@ def _moments(values: Array, record_stderr: Array | None) -> Moments:
     known = (n > 2) & (stderrs > 0) & (squares > 0)
     skewnesses = np.where(known, third / n**2 / np.where(known, stderrs, 1.0) ** 3, 0.0)
     return Moments(means + centre, stderrs, skewnesses)
+
+
+def moments_of_all(values: Array, record_stderr: Array | None = None) -> tuple[float, float, float]:
+    """The last of the `moments` of one series: mean, standard error and skewness of the mean of all values.
+
+    Args:
+        values: (n,), n at least 1.
+        record_stderr: (n,) each value's own standard error; None: the values are exact.
+
+    >>> [round(one, 4) for one in moments_of_all(np.array([0.2, 0.4, 0.9]))]
+    [0.5, 0.2082, 0.6651]
+    """
+    n = len(values)
+    centre = float(values.sum()) / n
+    moved = values - centre
+    square = moved * moved
+    mean, squares = float(moved.sum()) / n, float(square.sum())
+    third = float((square * moved).sum()) - 3 * mean * squares + 2 * n * mean * mean * mean
+    third *= n / max(1, (n - 1) * (n - 2))
+    squares = max(0.0, squares - n * mean * mean)
+    largest = float(np.abs(values).max())
+    if squares <= 1e-24 * largest * largest:  # rounding of equal values
+        squares = 0.0
+    stderr = math.sqrt(squares / max(1, n - 1) / n)
+    if record_stderr is not None:
+        stderr = max(stderr, math.sqrt(float(np.square(record_stderr).sum())) / n)
+    known = n > 2 and stderr > 0 and squares > 0
+    return mean + centre, stderr, third / n**2 / stderr / stderr / stderr if known else 0.0

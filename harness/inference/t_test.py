@@ -11,12 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 from scipy import special
 
 from harness.inference.arrays import Array
 from harness.inference.estimates import MeanEstimate
 from harness.inference.shares import fewest_repeats, least_p_value
-from harness.inference.skewness import hall_transform, inverse_hall_transform, moments
+from harness.inference.skewness import hall_transform, inverse_hall_transform, moments_of_all
 
 POWER = 0.8
 """The chance with which `repeats_needed` and `detectable_effect` want an effect to be found."""
@@ -108,9 +109,9 @@ def estimate(values: Array, record_stderr: Array | None = None) -> Estimate:
     """
     if not len(values):
         raise ValueError("no values: the mean of none is not known")
-    running, n = moments(values, record_stderr), len(values)
-    skewness = float(running.skewnesses[-1]) * (1 + FURTHER / n)
-    return Estimate(float(running.means[-1]), float(running.stderrs[-1]), n - 1, n, skewness, values)
+    n = len(values)
+    mean, stderr, skewness = moments_of_all(np.asarray(values, np.float64), record_stderr)
+    return Estimate(mean, stderr, n - 1, n, skewness * (1 + FURTHER / n), values)
 
 
 def combine_estimates(parts: Sequence[tuple[float, Estimate]], n: int) -> Estimate:

@@ -6,11 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
 from harness.claims.contrasts import Comparisons
-from harness.claims.evidence import Measurements
 from harness.claims.results import Part
 from harness.claims.verdict import Controls, Verdict
-from harness.controls.severity import is_severe, severity_of_claim, severity_of_part
-from harness.controls.worlds import ControlFacts
+from harness.controls.severity import Worlds, is_severe, severity_of_claim, severity_of_part
 from harness.hashing import code_fingerprint, fingerprint
 from harness.imports import closure
 from harness.spec.claim import Claim
@@ -34,7 +32,7 @@ def controls_of(own: Evidence, claims: Collection[str], known: Known) -> dict[st
     spec = own.scaled.spec
     if own.table is None or spec.experiment is None:
         return {}
-    facts, table, found = control_facts_of(spec), None, dict[str, Controls]()
+    facts, worlds, found = control_facts_of(spec), None, dict[str, Controls]()
     content = fingerprint([own.table_sha256, own.scaled.epsilons_left_out, asdict(facts)])
     for claim in spec.claims:
         if claim.theory or claim.id not in claims:
@@ -44,8 +42,8 @@ def controls_of(own: Evidence, claims: Collection[str], known: Known) -> dict[st
         if own.table_sha256 and before is not None and before.key == key:
             found[claim.id] = before
             continue
-        table = table or evidence_of(spec, own.table, own.scaled.epsilons_left_out)
-        found[claim.id] = _draw(claim, spec, table, facts, key)
+        worlds = worlds or Worlds(evidence_of(spec, own.table, own.scaled.epsilons_left_out), facts)
+        found[claim.id] = _draw(claim, spec, worlds, key)
     return found
 
 
@@ -66,15 +64,15 @@ def _key_of(claim: Claim, spec: Spec, content: str) -> str:
     return fingerprint([claim.id, declared, spec.level, content, judging_code(parts), drawn])[:16]
 
 
-def _draw(claim: Claim, spec: Spec, table: Measurements, facts: ControlFacts, key: str) -> Controls:
-    parts, outcomes = spec.parts(claim), []
+def _draw(claim: Claim, spec: Spec, worlds: Worlds, key: str) -> Controls:
+    parts, table, outcomes = spec.parts(claim), worlds.table, []
     for index, part in enumerate(parts):
         if part_left_out(part, spec, table) or rate_not_shown(part, table):
             continue
         compared = part.contrasts(table)
         if isinstance(compared, Comparisons):
             which = Part(index, len(parts), spec.level / 2)
-            outcomes.append(severity_of_part(compared, table, facts, which))
+            outcomes.append(severity_of_part(compared, worlds, which))
             if outcomes[-1] and outcomes[-1][0].supported == 0:
                 break  # one part that always fails is enough
     return Controls(outcomes=severity_of_claim(outcomes), key=key)

@@ -14,7 +14,7 @@ import pandas as pd
 from harness.claims.contrasts import Comparisons
 from harness.claims.design import Sequential
 from harness.claims.results import Part
-from harness.controls.severity import DRAWS, Outcomes, severity_of_part
+from harness.controls.severity import DRAWS, Outcomes, Worlds, severity_of_part
 from harness.controls.worlds import ControlFacts
 from harness.metrics.answers import Answers
 from harness.metrics.metric import measure_answers
@@ -72,13 +72,13 @@ def severities(
 ) -> list[Outcomes]:
     """What controls say of each part of an expectation, on a table of a sequential design."""
     evidence = evidence_of(frame, Sequential(), AXES)
-    parts = list(parts_of(expectation, evidence))
+    parts, worlds = list(parts_of(expectation, evidence)), Worlds(evidence, facts or ControlFacts("made"))
     result = []
     for index, part in enumerate(parts):
         compared = part.contrasts(evidence)
         assert isinstance(compared, Comparisons)
         which = Part(index, len(parts), 0.025)
-        result.append(severity_of_part(compared, evidence, facts or ControlFacts("made"), which, draws))
+        result.append(severity_of_part(compared, worlds, which, draws))
     return result
 
 

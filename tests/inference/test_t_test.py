@@ -20,6 +20,7 @@ from harness.inference import (
     hall_transform,
     inverse_hall_transform,
     moments,
+    moments_of_all,
     pearson,
     repeats_needed,
 )
@@ -40,6 +41,23 @@ def test_one_sample_tests_and_interval(values: np.ndarray, value: float) -> None
         assert p_value == pytest.approx(stats.ttest_1samp(values, value, alternative=alternative).pvalue, abs=1e-6)
     low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert result.interval() == (pytest.approx(low, abs=1e-6), pytest.approx(high, abs=1e-6))
+
+
+NUMBERS = st.floats(-1e3, 1e3) | st.sampled_from([0.0, 1e-150, -1e-150, 1e90, 0.1])
+ERRORS = st.floats(0, 1e3) | st.sampled_from([0.0, 1e-150])
+
+
+@given(st.lists(st.tuples(NUMBERS, ERRORS), min_size=1, max_size=30), st.booleans())
+def test_moments_of_all_values_are_the_last_of_the_running_ones(of: list[tuple[float, float]], exact: bool) -> None:
+    values, errors = (np.array(one) for one in zip(*of, strict=True))
+    with np.errstate(all="ignore"):
+        running = moments(values, None if exact else errors)
+    mean, stderr, skewness = moments_of_all(values, None if exact else errors)
+    scale = float(np.abs(values).max())
+    assert mean == pytest.approx(running.means[-1], rel=1e-9, abs=1e-12 * scale)
+    assert stderr == pytest.approx(running.stderrs[-1], rel=1e-6, abs=1e-9 * scale)
+    if stderr > 1e-6 * scale > 1e-90:  # else what varies is no more than rounding
+        assert skewness == pytest.approx(running.skewnesses[-1], rel=1e-6, abs=1e-5)
 
 
 @given(VALUES, VALUES)
