@@ -309,7 +309,7 @@ class _Rule:
         return (oppose, support) if finding.quantifier == "some" else (support, oppose)
 
     def _level(self, look: PointResult, finding: PartResult) -> float:
-        return self._levels(finding)[_is_on_deciding_side(look, finding)] / look.directions
+        return self._levels(finding)[_is_on_deciding_side(look, finding)] / look.corrected_by
 
     def _is_worthwhile(self, look: PointResult, level: float) -> bool:
         """Whether a point may get more repeats, and these may decide it."""

@@ -274,7 +274,7 @@ def combine(
     if not enough[deciding_support]:
         return conclude("inconclusive", "few", deciding_support, repeats=decides.looked_at, fewest=part.fewest)
     undecided = conclude("inconclusive", "undecided", deciding_support)
-    level = alpha / (m - needed + 1) / decides.directions
+    level = alpha / (m - needed + 1) / decides.corrected_by
     return replace(undecided, reason_fields_at=lambda: _outlook(decides.effect, level))
 
 

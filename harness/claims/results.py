@@ -72,9 +72,16 @@ class PointResult:
         return self.holds_at()
 
     @property
-    def directions(self) -> int:
-        """In how many directions what is against it is tested: a difference may be too large in either."""
-        return 2 if self.contrast is not None and self.contrast.relation == "within" and self.effect.mean < 0 else 1
+    def corrected_by(self) -> float:
+        """By how much its p-value is above that of its effect, at least 1.
+
+        What is against closeness is tested in two directions, and where one of several comparisons is enough, the
+        clearest is taken.
+        """
+        of_effect = min(self.effect.p_above(0), self.effect.p_below(0))
+        two_sided = self.contrast is not None and self.contrast.relation == "within" and self.effect.mean < 0
+        known = min(self.support, self.oppose) / of_effect if of_effect > 0 else 1.0
+        return max(known, 2.0 if two_sided else 1.0)
 
     @property
     def looked_at(self) -> int:

@@ -74,12 +74,23 @@ def share_out_repeats(
         stages = [wanted.by_open_claims]
     else:
         stages = [wanted.by_open_claims, wanted.by_claims_to_confirm, wanted.by_claims_to_stand]
+    of_stages = (_without_present(stage(), present) for stage in stages)
     if cheapest:
-        needs, until = ({c: n for stage in stages for c, n in stage(expected).items()} for expected in (False, True))
+        needs = {claim: needed for of_stage in of_stages for claim, needed in of_stage.items()}
+        until = {claim: needed for stage in stages for claim, needed in stage(expected=True).items()}
         needs = keep_cheapest(needs, until, by_cell(present))
     else:
-        needs = next(filter(None, (stage() for stage in stages)), {})
-    return needs if needs or scaled.basis != "distribution-free" else wanted.by_ranges()
+        needs = next(filter(None, of_stages), {})
+    return needs if needs or scaled.basis != "distribution-free" else _without_present(wanted.by_ranges(), present)
+
+
+def _without_present(needs: Needs, present: Mapping[Attacked, int]) -> Needs:
+    """Needs without claims that have all they need: what they lack is not repeats."""
+    return {
+        claim: needed
+        for claim, needed in needs.items()
+        if any(repeats > present.get(attacked, 0) for attacked, repeats in needed.items())
+    }
 
 
 class _Wanted:

@@ -129,7 +129,8 @@ def test_repeats_are_asked_for_as_often_as_the_owner_set_is_drawn() -> None:
     ((_, expected),) = allocate_repeats([result], 0.05, 400, max_repeats=4000, until_decision=True).items()
     effect = result.point_results[0].effect
     assert isinstance(effect, SequentialEstimate)
-    assert expected == 2 * (effect.project_repeats(0.025, 4000) or 0)
+    (point,) = result.point_results
+    assert expected == 2 * (effect.project_repeats(0.025 / point.corrected_by, 4000) or 0)
 
 
 def test_bets_on_the_range_alone_do_it_too() -> None:
