@@ -13,6 +13,16 @@ from harness.config import Config
 Origin = Literal["paper", "corrected", "ours", "check"]
 """Who makes a claim. `paper`: the paper. `corrected`: nobody, it is what is right in a paper's claim's place. `ours`:
 whoever wrote the spec. `check`: it cannot fail if the software is right."""
+ToleranceSource = Literal["text", "printed-errors", "printed-digits", "records", "scale", "ours"]
+"""Where the tolerance of a claim comes from, as `TOLERANCE_SOURCES` has it in words."""
+TOLERANCE_SOURCES: dict[ToleranceSource, str] = {
+    "text": "a number that the paper's text gives",
+    "printed-errors": "two of the standard errors that the paper prints",
+    "printed-digits": "the digits that the paper prints",
+    "records": "what another draw of as many records may move (95%)",
+    "scale": "half a step of the values that were tried",
+    "ours": "us: the paper gives none",
+}
 
 
 class Quote(Config):

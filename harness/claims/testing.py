@@ -65,7 +65,7 @@ class Look:
         """The line that a contrast is tested against."""
         if of.doubled is None:
             return of.line
-        return of.doubled if self.doubled else of.doubled / 4 if self.halved else of.line
+        return of.doubled if self.doubled else of.line - (of.doubled - of.line) / 2 if self.halved else of.line
 
 
 def compare_contrast(contrast: Contrast, look: Look) -> PointResult:

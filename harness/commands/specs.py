@@ -32,7 +32,8 @@ Papers = Annotated[
 def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False) -> None:
     """Check specs, lists of what can be checked in a paper, and what pages are made of, without running anything: every
     fault with its file, line and field; exit 2 if there is one. A paper's claim is tried on the numbers that the same
-    paper prints; one that they contradict has to say so (against_printed).
+    paper prints; one that they contradict has to say so (against_printed), and one with a tolerance where that comes
+    from (tolerance_from).
 
     With --paper, quotations are compared with the paper's text, letter by letter but for what typesetting adds. Those
     that stand in it are noted in specs/quotations.json, without the text. A claim of a paper with a quotation that is
@@ -42,6 +43,7 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
     from harness.spec.corrected import check_corrected
     from harness.spec.coverage import check_coverage
     from harness.spec.recording import check_declared
+    from harness.spec.tolerances import check_tolerances
     from harness.verdicts.printed import check_printed_numbers
 
     project = project_here()
@@ -55,6 +57,7 @@ def validate(specs: Names = None, paper: Papers = None, as_json: AsJson = False)
     _check_results(loaded)
     check_corrected(loaded)
     check_printed_numbers(loaded)
+    check_tolerances(loaded)
     check_declared(project, loaded)
     check_page_inputs(project, loaded)
     listed = check_coverage(project, loaded)

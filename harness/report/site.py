@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from harness.claims.basis import basis_text
 from harness.claims.expression import domains
+from harness.claims.origin import TOLERANCE_SOURCES
 from harness.claims.verdict import Verdict, value_text
 from harness.claims.words import Certainty, Word
 from harness.coordinates import format_level
@@ -170,6 +171,7 @@ def _page_renderer(site: Site) -> Callable[..., str]:
         "certainties": CERTAINTIES,
         "data": DATA,
         "origins": ORIGINS,
+        "tolerance_sources": TOLERANCE_SOURCES,
         "sure_of": lambda verdict: records[verdict.id].certainty_with_runs,
         "kinds": KINDS,
         "marks": marks_of,

@@ -10,7 +10,7 @@ import harness.claims.kinds
 import harness.theory.kinds  # noqa: F401  (these imports register the built-in kinds of claims)
 from harness.claims.expectation import CLAIM_KINDS, ClaimKind, MeasuredClaimKind, TheoryClaimKind
 from harness.claims.operands import Several
-from harness.claims.origin import Origin, Quote
+from harness.claims.origin import Origin, Quote, ToleranceSource
 from harness.config import Config, one_or_many
 from harness.experiment.setup import Name
 
@@ -48,6 +48,8 @@ class Claim(Config):
     """The sentences of the paper that it renders, or corrects."""
     hedge: str = ""
     """How the inequality renders what the sentence hedges (can, often, almost, up to)."""
+    tolerance_from: ToleranceSource | None = Field(default=None, exclude_if=lambda source: source is None)
+    """Of a claim with a tolerance: where that comes from. `harness validate` asks for it where a claim is a paper's."""
     against_printed: str = Field(default="", exclude_if=lambda against: not against)
     """Of a paper's claim that numbers which the same paper prints contradict: which ones do. `harness validate` tries
     each claim on them."""
@@ -81,6 +83,8 @@ class Claim(Config):
             raise ValueError(f"claim {self.id!r}: example: no inequality of it has this point of {names}")
         if self.against_printed and self.origin != "paper":
             raise ValueError(f"claim {self.id!r}: against_printed is for claims of origin `paper`")
+        if self.tolerance_from is not None and not self.has_tolerance:
+            raise ValueError(f"claim {self.id!r}: tolerance_from: no inequality of it has a tolerance")
         if (self.origin == "corrected") != (self.corrects is not None):
             raise ValueError(f"claim {self.id!r}: `corrects` goes with origin `corrected`, and names a claim")
         return self
@@ -91,6 +95,11 @@ class Claim(Config):
             (name, self.model_copy(update={"also_read_as": {}, "expect": expect}))
             for name, expect in self.also_read_as.items()
         ]
+
+    @property
+    def has_tolerance(self) -> bool:
+        """Whether some inequality of it, on measurements, is met within a tolerance."""
+        return any(isinstance(e, MeasuredClaimKind) and e.doubled_tolerance() is not None for e in self.expect)
 
     @property
     def theory(self) -> tuple[TheoryClaimKind, ...]:

@@ -11,10 +11,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from harness.claims.combine import judge_part
 from harness.claims.contrasts import leaves_of
 from harness.claims.design import Bounded, Fixed, Series
 from harness.claims.kinds.variance_share import main_effects
 from harness.claims.results import Part
+from harness.claims.samples import Samples
+from harness.claims.testing import Look
 from harness.coordinates import place
 from harness.formulas import FORMULAS
 from harness.inference.betting import Stream, bet_on_streams
@@ -436,6 +439,26 @@ def test_along_epsilon_the_model_without_noise_is_left_out_unless_it_is_asked_fo
     peak = verdict({"kind": "interior-peak", "of": OF, "along": "p"}, other_axis)
     assert peak.outcome == "reproduced"
     assert {cell for look in peak.point_results for cell in look.cells} >= {("a", place({"p": np.inf, "epsilon": 1.0}))}
+
+
+def test_what_is_added_as_a_part_of_a_claim_is_no_tolerance() -> None:
+    """0.2 < 0.25 * 0.2 + 0.1 + 0.06 with the margin, and not with half of it."""
+    evidence = evidence_of(measured(lambda *_: 0.2), axes=AXES)
+    right = {"arm": "a", "times": 0.25}
+    of = {"kind": "compare", "left": OF, "relation": "<", "right": right, "plus": 0.1}
+    (bare,), (part,) = parts_of(of, evidence), parts_of(of | {"margin": 0.06}, evidence)
+    assert (bare.doubled_tolerance(), part.doubled_tolerance()) == (None, "a margin of 0.12 in place of 0.06")
+    assert bare.text().startswith("advantage(a, x) < 0.25 * advantage(a, x) + 0.1 ")
+    (leaf,) = {(one.line, one.doubled) for node in part.contrasts(evidence).of for one in leaves_of(node)}
+    assert leaf == pytest.approx((0.16, 0.22))
+    look = Look(Samples(evidence), evidence.design)
+    outcomes = [
+        judge_part(part.contrasts(evidence), at, Part(0, 1, 0.025)).outcome
+        for at in (look, look.with_half_tolerance(), look.with_doubled_tolerance())
+    ]
+    assert outcomes == ["reproduced", "violated", "reproduced"]
+    bare_look = judge_part(bare.contrasts(evidence), look.with_half_tolerance(), Part(0, 1, 0.025))
+    assert bare_look.outcome == "violated"
 
 
 def test_margins_that_make_a_comparison_easier_are_doubled_in_each_of_an_any_of_that_has_one() -> None:

@@ -10,6 +10,7 @@ from harness.errors import HarnessError
 from harness.paths import Project
 from harness.spec.corrected import check_corrected
 from harness.spec.load import load_specs
+from harness.spec.tolerances import check_tolerances
 from harness.verdicts.printed import check_printed_numbers, try_on_printed_numbers
 from tests.conftest import REPO, SMALL_SPEC, run_cli
 
@@ -17,7 +18,7 @@ Make = Callable[..., Project]
 PAPER = 'origin: paper, quotes: [{section: "1", text: "As the table shows, members leak"}]'
 LEFT = "left: {metric: auc, arm: size, attack: logloss}"
 CLAIMS = f"""\
-  - {{id: printed, where: Table 1, statement: Printed., {PAPER}, expect: {{kind: table, tolerance: 0.05, rows: [
+  - {{id: printed, where: Table 1, statement: Printed., {PAPER}, tolerance_from: ours, expect: {{kind: table, tolerance: 0.05, rows: [
       {{of: {{metric: auc, arm: size, attack: logloss}}, values: {{1: 0.6, 10: 0.8}}}},
       {{of: {{metric: auc, arm: iid, attack: logloss}}, values: {{1: 0.7}}}}]}}}}
   - {{id: high, where: here, statement: High., {PAPER}, expect: {{kind: compare, {LEFT}, relation: ">", right: {{value: VALUE}}}}}}
@@ -69,6 +70,19 @@ def test_what_stands_against_a_claim_of_ours_is_refused(make_project: Make) -> N
     assert "against_printed is for claims of origin" in run_cli(make_project(text).root, "validate").stderr
 
 
+def test_a_papers_tolerance_says_where_it_comes_from(make_project: Make) -> None:
+    right = RIGHT.replace("VALUE", "0.55")
+    ran = run_cli(make_project(right.replace("tolerance_from: ours, ", "")).root, "validate")
+    line = 1 + right.splitlines().index(next(x for x in right.splitlines() if "id: printed" in x))
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(f"harness: specs/own/cancer.yaml:{line}: claim 'printed': tolerance_from is missing; ")
+    assert "printed-errors" in ran.stderr
+    unknown = run_cli(make_project(right.replace("tolerance_from: ours", "tolerance_from: me")).root, "validate")
+    assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1)
+    none = right.replace("statement: High., ", "statement: High., tolerance_from: ours, ")
+    assert "no inequality of it has a tolerance" in run_cli(make_project(none).root, "validate").stderr
+
+
 CORRECTED = """\
   - {id: right, where: here, statement: Right., origin: corrected, corrects: NAME, quotes: [{section: "1", text: "TEXT"}],
      expect: {kind: count, arm: iid, equals: {rows: 569}}}
@@ -101,6 +115,7 @@ def test_the_committed_specs_hold_both(capsys: pytest.CaptureFixture[str]) -> No
     loaded = load_specs(Project(REPO), [])
     check_corrected(loaded)
     check_printed_numbers(loaded)
+    check_tolerances(loaded)
     tried = [trial for one in loaded for trial in try_on_printed_numbers(one.spec).values()]
     assert len(tried) > 60
     assert sum(trial.missed > 0 for trial in tried) == sum(

@@ -71,7 +71,9 @@ def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     project = make_project(OPEN)
     too_early = run_cli(project.root, "alternatives")
     assert (too_early.returncode, too_early.stdout) == (2, "")
-    assert too_early.stderr == "harness: own/cancer: nothing of it is measured yet; `harness run own/cancer` comes first\n"
+    assert (
+        too_early.stderr == "harness: own/cancer: nothing of it is measured yet; `harness run own/cancer` comes first\n"
+    )
     assert run_cli(project.root, "run").returncode == 0
     listed = run_cli(project.root, "alternatives", "--plan")
     assert "proxy_columns" in listed.stdout

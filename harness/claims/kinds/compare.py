@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from harness.claims.contrasts import Compared, Contrast, Right
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
@@ -16,13 +18,15 @@ from harness.coordinates import Where
 
 @CLAIM_KINDS.register
 class Compare(TwoSided):
-    """left RELATION right + margin, at the grid points of `at`."""
+    """left RELATION right + plus + margin, at the grid points of `at`."""
 
     kind: Literal["compare"] = "compare"
     takes_ends: ClassVar[bool] = True
     relation: Relation
     margin: Real = 0.0
-    """Added to the right side."""
+    """Added to the right side. One that makes the claim easier is a tolerance, and is doubled and halved."""
+    plus: Real = Field(default=0.0, exclude_if=lambda plus: not plus)
+    """Added to the right side as a part of what is claimed: of `auc - 0.5 < 0.6 * (auc - 0.5)` the 0.2."""
 
     def check(self, declared: NameScope) -> None:
         super().check(declared)
@@ -36,9 +40,14 @@ class Compare(TwoSided):
 
     def comparison(self) -> Expression:
         """Without the grid points."""
-        sign, shift = ("+" if self.margin > 0 else "-"), ([numeral(abs(self.margin))] if self.margin else [])
-        pairs = [(left.tree(), chain(sign, right.tree(), *shift)) for left, right in self.alternatives()]
+        pairs = [(left.tree(), self._moved(right.tree())) for left, right in self.alternatives()]
         return chain("or", *(chain(self.relation, left, right) for left, right in pairs))
+
+    def _moved(self, right: Expression) -> Expression:
+        for shift in (self.plus, self.margin):
+            if shift:
+                right = chain("+" if shift > 0 else "-", right, numeral(abs(shift)))
+        return right
 
     @property
     def _is_tolerance(self) -> bool:
@@ -52,5 +61,6 @@ class Compare(TwoSided):
         return self.compare_places(table, "one-sided {test}")
 
     def contrast(self, left: MetricSeries, right: Right, where: Where, owner_set: float | None = None) -> Contrast:
-        doubled = 2 * self.margin if self._is_tolerance else None
-        return Contrast(left, right, where, self.relation, self.margin, doubled, owner_set)
+        line = self.plus + self.margin
+        doubled = self.plus + 2 * self.margin if self._is_tolerance else None
+        return Contrast(left, right, where, self.relation, line, doubled, owner_set)
