@@ -23,11 +23,11 @@ together stay within `SHARE` of those of the fixed design (or twice `FEWEST` a c
 expected to need the fewest go first. A profile may name another number of repeats that a cell may get
 (`max_repeats`), within a share `SHARE` of as many in all. Attacks on models that are there go on past these shares.
 
-A profile may ask for more than a verdict: for one that stands among all claims, and is distribution-free. Then decided
-claims go on by the same rules, where what was found so far says that more repeats would do: first, within the profile's
-limit, until they reach the target of verdicts that stand, then, up to `CEILING` times the spec's repeats, until bets
-decide them. A run that has only so much time serves the claims that are expected to need the fewest models, open ones
-and those that are to reach the target alike.
+A profile may ask for more than a verdict: for one that stands among all claims, and is distribution-free. Then
+decided claims go on by the same rules, where what was found so far says that more repeats would do: first, within the
+profile's limit, until they reach the target of verdicts that stand, then, up to `CEILING` times the spec's repeats,
+until bets decide them, and reach theirs. A run that has only so much time serves the claims that are expected to need
+the fewest models, open ones and those that are to reach the target alike.
 """
 
 from __future__ import annotations

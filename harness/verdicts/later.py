@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from harness.claims.contrasts import Comparisons, Contrast, RepeatNumber, leaves_of
+from harness.claims.design import Design
 from harness.claims.judgement import JudgeClaim, Judgement, judge_on_basis
 from harness.claims.later import Seen, leave_out_seen
 from harness.claims.operands import MetricSeries
@@ -64,12 +65,12 @@ class LaterRepeats:
         of_runs = any(is_of_runs(metric) for part in parts for operand in part.operands() for metric in operand.metrics)
         return self._scaled.spec.seen_before(claim.id) is not None and not of_runs
 
-    def find(self, claim: Claim, alpha: float) -> Sequence[PartResult] | None:
+    def find(self, claim: Claim, alpha: float, method: Design | None = None) -> Sequence[PartResult] | None:
         """The results of a claim's parts on the repeats since; None where these do not have all places of all
-        repeats."""
+        repeats. `method`: another one than that of the table's design."""
         look = self._look_since(claim)
         try:
-            return None if look is None else [*self._judge(claim, alpha)(look)]
+            return None if look is None else [*self._judge(claim, alpha)(look if method is None else look.by(method))]
         except HarnessError:  # something was not measured since
             return None
 

@@ -2,8 +2,8 @@
 
 Open claims ask for repeats. A profile that wants more than a verdict asks for claims that are decided, too: until the
 repeats since it was declared decide a claim, until it reaches the target of what stands, and, when no claim asks for
-anything else, until the metrics' ranges alone decide it. One stage follows the other; a run that has only so much time
-takes the claims of the first three that are expected to need the fewest models.
+anything else, until the metrics' ranges alone decide it, and reach their target. One stage follows the other; a run
+that has only so much time takes the claims of the first three that are expected to need the fewest models.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harness.claims.allocation import (
     keep_cheapest,
     repeats_of,
 )
-from harness.claims.design import Bounded
+from harness.claims.design import Bounded, Design
 from harness.claims.judgement import JudgeClaim
 from harness.claims.results import PartResult
 from harness.claims.testing import Look
@@ -81,7 +81,10 @@ def share_out_repeats(
         needs = keep_cheapest(needs, until, by_cell(present))
     else:
         needs = next(filter(None, of_stages), {})
-    return needs if needs or scaled.basis != "distribution-free" else _without_present(wanted.by_ranges(), present)
+    if not needs and scaled.basis == "distribution-free":
+        of_levels = (_without_present(wanted.by_ranges(level), present) for level in (alpha, 1 / TARGETS["bets"]))
+        needs = next(filter(None, of_levels), {})
+    return needs
 
 
 def _without_present(needs: Needs, present: Mapping[Attacked, int]) -> Needs:
@@ -110,7 +113,6 @@ class _Wanted:
         assert experiment is not None
         self._spec, self._look, self._present, self._alpha = scaled.spec, look, present, alpha
         self._limits = Limits(experiment.repeats, scaled.repeat_limit, experiment.models() / experiment.repeats)
-        self._judges = judges
         self._results = judge_all_claims(scaled.spec, look, judges)
         late = [claim for claim in scaled.spec.claims if claim.id in self._results and later.seen_before(claim)]
         decided = {claim.id: later.judge(claim, alpha) is not None for claim in late}
@@ -140,10 +142,12 @@ class _Wanted:
         needs |= {one.claim.id: one.until_standing(self._alpha, self._target, expected) for one in self._late}
         return {name: needed for name, needed in needs.items() if needed}
 
-    def by_ranges(self) -> Needs:
-        """By claims that were declared before all repeats and that the metrics' ranges alone do not decide."""
-        by_ranges = judge_all_claims(self._spec, self._look.by(Bounded()), self._judges)
-        return allocate_for_ranges(self._early, by_ranges, self._alpha, self._limits)
+    def by_ranges(self, level: float) -> Needs:
+        """By decided claims that the metrics' ranges alone do not decide at a level."""
+        by_ranges = judge_all_claims(self._spec, self._look.by(Bounded()), judges_of(self._spec, level))
+        needs = allocate_for_ranges(self._early, by_ranges, level, self._limits)
+        needs |= {one.claim.id: one.until_standing(self._alpha, level, method=Bounded()) for one in self._late}
+        return {name: needed for name, needed in needs.items() if needed}
 
 
 @dataclass(frozen=True)
@@ -170,9 +174,11 @@ class _Late:
         attacked = {(cell, attack): PILOT for cell, f in cells for attack in f.attacks.get(cell[0], ("",))}
         return self._in_all(attacked, self.every)
 
-    def until_standing(self, alpha: float, target: float, expected: bool) -> dict[Attacked, int]:
+    def until_standing(
+        self, alpha: float, target: float, expected: bool = False, method: Design | None = None
+    ) -> dict[Attacked, int]:
         """Repeats that it needs next to reach the target of what stands by those since."""
-        found, decided = self.later.find(self.claim, target), self.later.find(self.claim, alpha)
+        found, decided = self.later.find(self.claim, target, method), self.later.find(self.claim, alpha)
         if found is None or decided is None:
             return {}
         limits = self._limits_since()

@@ -461,6 +461,30 @@ def test_what_is_added_as_a_part_of_a_claim_is_no_tolerance() -> None:
     assert bare_look.outcome == "violated"
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"kind": "monotone", "of": OF, "along": "p", "direction": "rising"},
+        {"kind": "arg-max", "of": OF, "along": "p", "is": 0.5},
+        {"kind": "interior-peak", "of": OF, "along": "p", "peak": 0.5},
+        {"kind": "concave", "of": OF, "along": "p"},
+        {"kind": "order", "of": [OF, {"attack": "y"}], "direction": "rising"},
+    ],
+    ids=lambda of: of["kind"],
+)
+def test_a_slack_is_a_tolerance_and_what_is_asked_for_is_none(kind: dict[str, Any]) -> None:
+    evidence = evidence_of(HUMP, axes=AXES)
+    for margin, doubled, text in (
+        (-0.1, -0.2, "a margin of -0.2 in place of -0.1"),
+        (0.1, None, None),
+        (0, None, None),
+    ):
+        (part,) = parts_of({**kind, "margin": margin}, evidence)
+        leaves = [leaf for node in part.contrasts(evidence).of for leaf in leaves_of(node)]
+        assert {(leaf.line, leaf.doubled) for leaf in leaves} == {(margin, doubled)}
+        assert part.doubled_tolerance() == text
+
+
 def test_margins_that_make_a_comparison_easier_are_doubled_in_each_of_an_any_of_that_has_one() -> None:
     def of(relation: str, margin: float) -> dict[str, Any]:
         return {"left": OF, "relation": relation, "right": {"value": 0.2}, "margin": margin}

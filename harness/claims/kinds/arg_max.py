@@ -13,6 +13,7 @@ from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, aside, chain, level, numeral, phrase
 from harness.claims.grid import over_grid
 from harness.claims.kinds.along import Along
+from harness.claims.kinds.margins import doubled_margin, doubled_margin_text
 from harness.claims.operands import Real
 from harness.coordinates import Level, Where
 
@@ -36,6 +37,9 @@ class ArgMax(Along):
         super().check(declared)
         declared.check_at({self.along: (self.peak,)}, [self.of])
 
+    def doubled_tolerance(self) -> str | None:
+        return doubled_margin_text(self.margin)
+
     def contrasts(self, table: Measurements) -> Compared:
         levels = self.levels(table)
         if too_few := self.refuse_few(levels, 2, "a maximum"):
@@ -44,9 +48,11 @@ class ArgMax(Along):
             return NotRun(f"the profile runs no {self.along} {self.peak}")
         top, others = self.curve_at(self.peak), [level for level in levels if level != self.peak]
 
+        doubled = doubled_margin(self.margin)
+
         def compare(where: Where) -> list[Node]:
             return [
-                Contrast(top, self.curve_at(level), self.place_shown(where, level), ">", self.margin)
+                Contrast(top, self.curve_at(level), self.place_shown(where, level), ">", self.margin, doubled)
                 for level in others
             ]
 

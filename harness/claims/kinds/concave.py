@@ -11,6 +11,7 @@ from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, aside, names, numeral, phrase
 from harness.claims.grid import over_grid
 from harness.claims.kinds.along import Along
+from harness.claims.kinds.margins import doubled_margin, doubled_margin_text
 from harness.claims.operands import Real
 from harness.coordinates import Where
 
@@ -32,16 +33,23 @@ class Concave(Along):
         axis = phrase(*names([self.along] if self.scale == "linear" else ["log", self.along]))
         return phrase(self.of.curve.tree(), "is concave in", axis, shift, points_part("all", self.at))
 
+    def doubled_tolerance(self) -> str | None:
+        return doubled_margin_text(self.margin)
+
     def contrasts(self, table: Measurements) -> Compared:
         levels = self.levels(table)
         if too_few := self.refuse_few(levels, 3, "a curve's bend"):
             return too_few
         at = [math.log(float(v)) if self.scale == "log" else float(v) for v in levels]
 
+        doubled = doubled_margin(self.margin)
+
         def bend(i: int, where: Where) -> Contrast:
             share = (at[i] - at[i - 1]) / (at[i + 1] - at[i - 1])
             line = WeightedSum(((1 - share, self.curve_at(levels[i - 1])), (share, self.curve_at(levels[i + 1]))))
-            return Contrast(self.curve_at(levels[i]), line, self.place_shown(where, levels[i]), ">", self.margin)
+            return Contrast(
+                self.curve_at(levels[i]), line, self.place_shown(where, levels[i]), ">", self.margin, doubled
+            )
 
         def compare(where: Where) -> list[Node]:
             return [bend(i, where) for i in range(1, len(levels) - 1)]

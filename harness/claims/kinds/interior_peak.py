@@ -11,6 +11,7 @@ from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, numeral, phrase
 from harness.claims.grid import over_grid
 from harness.claims.kinds.along import Along
+from harness.claims.kinds.margins import doubled_margin, doubled_margin_text
 from harness.claims.operands import Real
 from harness.coordinates import Level, Where
 
@@ -37,6 +38,9 @@ class InteriorPeak(Along):
         if self.peak is not None:
             declared.check_at({self.along: (self.peak,)}, [self.of])
 
+    def doubled_tolerance(self) -> str | None:
+        return doubled_margin_text(self.margin)
+
     def contrasts(self, table: Measurements) -> Compared:
         levels = self.levels(table)
         if too_few := self.refuse_few(levels, 3, "a peak"):
@@ -48,7 +52,7 @@ class InteriorPeak(Along):
 
         def above_both(level: Level, where: Where) -> Both:
             own, at = self.curve_at(level), self.place_shown(where, level)
-            return Both(tuple(Contrast(own, end, at, ">", self.margin) for end in ends))
+            return Both(tuple(Contrast(own, end, at, ">", self.margin, doubled_margin(self.margin)) for end in ends))
 
         def compare(where: Where) -> list[Node]:
             return [Either(tuple(above_both(level, where) for level in between))]

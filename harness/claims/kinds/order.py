@@ -14,6 +14,7 @@ from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
 from harness.claims.expression import Expression, aside, chain, numeral, phrase
 from harness.claims.grid import over_grid
+from harness.claims.kinds.margins import doubled_margin, doubled_margin_text
 from harness.claims.operands import NAMED, MetricOperand, Real
 from harness.config import one_or_many
 from harness.coordinates import Where
@@ -60,11 +61,16 @@ class Order(MeasuredClaimKind):
     def operands(self) -> Sequence[MetricOperand]:
         return self.of
 
+    def doubled_tolerance(self) -> str | None:
+        return doubled_margin_text(self.margin)
+
     def contrasts(self, table: Measurements) -> Compared:
         curves = [operand.curve for operand in self.of]
         pairs = [(a, b) if self.direction == "falling" else (b, a) for a, b in pairwise(curves)]
 
+        doubled = doubled_margin(self.margin)
+
         def compare(where: Where) -> list[Node]:
-            return [Contrast(above, below, where, ">", self.margin) for above, below in pairs]
+            return [Contrast(above, below, where, ">", self.margin, doubled) for above, below in pairs]
 
         return over_grid(table, curves, self.at, "one-sided {test}", compare)
