@@ -210,6 +210,20 @@ def test_a_profile_that_asks_for_more_than_a_verdict_goes_on_with_new_runs(make_
     assert "biased-beats-iid" not in repeats_wanted(plain, table)
 
 
+def test_runs_go_on_until_a_claim_reaches_both_targets(make_project: Make) -> None:
+    loaded = declared_after(make_project(SPEC), {"size": 12, "iid": 12})
+    more = scale(loaded.spec, "made-up", Profile(design="sequential", basis="distribution-free", max_repeats=90))
+    asked = {}
+    for n in (26, 32, 38, 60):
+        values = same_everywhere(around(0.8, n), around(0.3, n))
+        found = judge(loaded, values)
+        numbers = found.numbers
+        assert (found.verdict, found.rests_on.exploratory) == ("reproduced", False)
+        reached = numbers.p_anytime <= 0.01, numbers.p_by_bets <= 0.001
+        asked[reached] = "biased-beats-iid" in repeats_wanted(more, table_of(values, "sequential"))
+    assert asked == {(True, False): True, (True, True): False} | {k: True for k in asked if not k[0]}
+
+
 def test_a_run_of_limited_time_confirms_a_claim_before_it_pursues_an_open_one_that_takes_more(
     make_project: Make,
 ) -> None:
