@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from harness.claims.contrasts import Comparisons, Contrast, RepeatNumber, leaves_of
+from harness.claims.contrasts import BetweenEnds, Comparisons, Contrast, RepeatNumber, SeriesAt, leaves_of
 from harness.claims.design import Design
 from harness.claims.judgement import JudgeClaim, Judgement, judge_on_basis
 from harness.claims.later import Seen, leave_out_seen
@@ -39,6 +39,7 @@ class LaterRepeats:
         self._scaled, self._table, self._look = scaled, table, look
         self._looks: dict[int, Look | None] = {}
         self._judges: dict[tuple[int, float], dict[str, JudgeClaim]] = {}
+        self._judged: dict[tuple[str, float], tuple[Judgement, Look] | None] = {}
         self._compared: dict[str, list[Places] | None] = {}
 
     def seen(self, claim: Claim) -> Seen:
@@ -76,6 +77,11 @@ class LaterRepeats:
 
     def judge(self, claim: Claim, alpha: float) -> tuple[Judgement, Look] | None:
         """A claim judged on the repeats since; None where these do not decide it."""
+        if (key := (claim.id, alpha)) not in self._judged:
+            self._judged[key] = self._judge_since(claim, alpha)
+        return self._judged[key]
+
+    def _judge_since(self, claim: Claim, alpha: float) -> tuple[Judgement, Look] | None:
         look = self._look_since(claim)
         try:
             judgement = None if look is None else judge_on_basis(self._judge(claim, alpha), look, alpha)
@@ -108,18 +114,9 @@ class LaterRepeats:
         try:
             for part in self._scaled.spec.parts(claim):
                 compared, found = part.contrasts(samples.table), set()
-                leaves = (
-                    [leaf for node in compared.of for leaf in leaves_of(node)]
-                    if isinstance(compared, Comparisons)
-                    else []
-                )
-                for leaf in leaves:
-                    if isinstance(leaf, Contrast):
-                        sides = [(curve, leaf.where) for curve in leaf.curves]
-                    else:
-                        sides = (
-                            [*leaf.places] if isinstance(leaf, RepeatNumber) else [(leaf.left, leaf.where), *leaf.ends]
-                        )
+                nodes = compared.of if isinstance(compared, Comparisons) else ()
+                for leaf in (leaf for node in nodes for leaf in leaves_of(node)):
+                    sides = _sides_of(leaf)
                     found |= {(curve, place(at), samples.cells([curve], at)) for curve, at in sides}
                 every.append(frozenset(found))
         except HarnessError:
@@ -131,6 +128,15 @@ class LaterRepeats:
         if key not in self._judges:
             self._judges[key] = judges_of(self._scaled.spec, alpha)
         return self._judges[key][claim.id]
+
+
+def _sides_of(leaf: Contrast | BetweenEnds | RepeatNumber) -> list[SeriesAt]:
+    """The curves that a comparison is of, each with its place."""
+    if isinstance(leaf, Contrast):
+        return [(curve, leaf.where) for curve in leaf.curves]
+    if isinstance(leaf, RepeatNumber):
+        return [*leaf.places]
+    return [(leaf.left, leaf.where), *leaf.ends]
 
 
 def is_exact(findings: Sequence[PartResult]) -> bool:
