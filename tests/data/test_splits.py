@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.arrays import Array
 from harness.data.dataset import Schema
 from harness.data.datasets.adult import Adult
 from harness.data.datasets.compas import Compas
 from harness.data.datasets.mixture import Mixture
-from harness.data.encoding import Preprocessing, encode
+from harness.data.encoding import Encoded, Preprocessing, encode
 from harness.data.fetch import read_table
 from harness.data.split import Draw, Sizes, TableSource, TableSplit
 from harness.data.splits.attribute import Attribute
@@ -110,6 +111,24 @@ def test_a_drawn_assignment_of_clusters_says_which_and_of_how_many(adult: TableS
     assert len(sizes) > 2
     assert {len(met) for met in sizes.values()} == {1}
     assert "outcome" not in Random().draw(adult, PAPER, rng()).facts
+
+
+def test_where_no_assignment_is_large_enough_classes_are_clustered_anew(
+    compas: TableSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One start of k-means in a few ends in clusters of COMPAS of which none can be the smaller, large enough set."""
+    split, sizes = KMeansPerClass(n_init=1, owner="smaller"), Sizes(members=2059, test=515, nonmembers=2059)
+    encoded, seeds, cluster = compas.encode(()), list[int](), KMeansPerClass._cluster
+
+    def counted(self: KMeansPerClass, of: Encoded, seed: int) -> Array:
+        seeds.append(seed)
+        return cluster(self, of, seed)
+
+    monkeypatch.setattr(KMeansPerClass, "_cluster", counted)
+    for seed in range(30):
+        mask = split.owners(compas, encoded, sizes, rng(seed)).mask
+        assert 2574 <= mask.sum() <= 3086
+    assert 30 < len(seeds) == len(set(seeds))
 
 
 @pytest.mark.filterwarnings("error")

@@ -16,15 +16,17 @@ from harness.errors import SplitError
 
 LISTED_CLASSES = 12
 """Up to so many classes, every assignment of clusters is looked at: 4,096."""
+CLUSTERINGS = 10
+"""How often classes are clustered anew where no assignment of their clusters gives sets that are large enough."""
 
 
 @SPLITS.register
 class KMeansPerClass(TableSplit):
     """k-means with two clusters in each class; one cluster of each class makes up the owner set.
 
-    Which cluster goes where is drawn uniformly among the assignments whose two sets are large enough
-    for the spec's sizes. `owner: smaller` keeps those assignments whose owner set is the smaller one
-    (the paper does so for COMPAS). Clustering sees the features alone, as the model will.
+    Which cluster goes where is drawn uniformly among the assignments whose two sets are large enough for the spec's
+    sizes; where there is none, classes are clustered anew. `owner: smaller` keeps those assignments whose owner set
+    is the smaller one (the paper does so for COMPAS). Clustering sees the features alone, as the model will.
     """
 
     kind: Literal["kmeans-per-class"] = "kmeans-per-class"
@@ -42,12 +44,29 @@ class KMeansPerClass(TableSplit):
         return 6.0
 
     def owners(self, source: TableSource, encoded: Encoded, sizes: Sizes, rng: np.random.Generator) -> Owners:
+        n, need = len(encoded.labels), sizes.members + sizes.test
+        n_classes = len(encoded.classes)
+        largest = n // 2 if self.owner == "smaller" else n
+        choose = _draw_from_list if n_classes <= LISTED_CLASSES else _draw_by_counting
+        # k-means ends in one of several local minima, some of which may leave no set that is large enough.
+        for _ in range(CLUSTERINGS):
+            cluster = self._cluster(encoded, int(rng.integers(2**31)))
+            of_each = [np.bincount(encoded.labels[cluster == k], minlength=n_classes) for k in (0, 1)]
+            drawn = choose(np.stack(of_each, axis=1), need, min(largest, n - sizes.nonmembers), rng)
+            if drawn is not None:
+                assignment, outcome, outcomes = drawn
+                return Owners(cluster == assignment[encoded.labels], outcome, outcomes)
+        raise SplitError(
+            f"split kmeans-per-class: no assignment of clusters gives {need} owner records (members + test) and "
+            f"{sizes.nonmembers} non-owner records, in {CLUSTERINGS} clusterings; make the sizes smaller"
+        )
+
+    def _cluster(self, encoded: Encoded, seed: int) -> Array:
+        """The cluster of each record in its class, (n,) of 0 and 1. Raises SplitError for a class of equal records."""
         from sklearn.cluster import KMeans
 
-        n, n_classes = len(encoded.labels), len(encoded.classes)
-        cluster = np.zeros(n, dtype=np.int64)
-        seed = int(rng.integers(2**31))
-        for label in range(n_classes):
+        cluster = np.zeros(len(encoded.labels), dtype=np.int64)
+        for label in range(len(encoded.classes)):
             of_class = encoded.labels == label
             records = encoded.features[of_class]
             if not (records != records[0]).any():
@@ -61,18 +80,7 @@ class KMeansPerClass(TableSplit):
             # Clusters are numbered by their first coordinate's mean, not by k-means' arbitrary order.
             order = np.lexsort(kmeans.cluster_centers_.T)
             cluster[of_class] = np.argsort(order)[kmeans.labels_]
-        need = sizes.members + sizes.test
-        counts = np.stack([np.bincount(encoded.labels[cluster == k], minlength=n_classes) for k in (0, 1)], axis=1)
-        largest = n // 2 if self.owner == "smaller" else n
-        choose = _draw_from_list if n_classes <= LISTED_CLASSES else _draw_by_counting
-        drawn = choose(counts, need, min(largest, n - sizes.nonmembers), rng)
-        if drawn is None:
-            raise SplitError(
-                f"split kmeans-per-class: no assignment of clusters gives {need} owner records "
-                f"(members + test) and {sizes.nonmembers} non-owner records; make the sizes smaller"
-            )
-        assignment, outcome, outcomes = drawn
-        return Owners(cluster == assignment[encoded.labels], outcome, outcomes)
+        return cluster
 
 
 Drawn = tuple[Array, int, int]
