@@ -1,33 +1,16 @@
-"""The repeats that open claims still need: where more models can decide a claim, and which claims get them.
+"""The repeats that claims still need: where more models can decide a claim, and which claims get them.
 
-A first round of `PILOT`
-repeats of every cell, with the attacks that claims and figures speak of there, shows on which side each point lies, and
-decides nothing. While a claim is open, repeats go where
-they can decide it:
+The rules are listed in docs/statistics.md. A first round of `PILOT` repeats shows on which side each point lies. Then
+repeats go to where they can decide an open claim: for all points, to the point that speaks most clearly against it, or
+else to all that do not support it yet; for some point, with the sides exchanged; for a share of the points, to the
+clearest on its side while it may still be supported, else to the clearest against it. A point that cannot be decided
+any more gets none, and a claim with a part that the profile does not run is pursued for what speaks against it alone.
 
-- A claim for all points with one on the wrong side: to the point that speaks most clearly against it,
-  which alone would violate it; of several such parts, to the clearest one. With none, to all points that do not
-  support it yet, since each must.
-- A claim for some point: the same, with the sides exchanged.
-- A claim for a share of the points, at least k of m: while k may still support it, to the clearest of those on its
-  side, as many as are missing; else to the clearest of those against it, until m - k + 1 oppose it.
-- None, where repeats are used up at a point that would have had to support it (for some point: to oppose it),
-  and no other can turn the verdict the other way.
-- A claim with a part that the profile does not run cannot be reproduced: only what speaks against it is pursued.
-
-A point gets no more repeats once it has the number that the spec asks for. It is given up before where even `CEILING`
-times that number would not decide, supposing an effect `EARLY_SLACK` standard errors larger than was measured. Once no
-claim asks for more within it, what stopping early has saved may be spent past it: on cells of claims that may still be
-decided with up to `CEILING` times as many, one standard error in favour of what was found, as long as all models
-together stay within `SHARE` of those of the fixed design (or twice `FEWEST` a cell, where that is more); claims
-expected to need the fewest go first. A profile may name another number of repeats that a cell may get
-(`max_repeats`), within a share `SHARE` of as many in all. Attacks on models that are there go on past these shares.
-
-A profile may ask for more than a verdict: for one that stands among all claims, and is distribution-free. Then
-decided claims go on by the same rules, where what was found so far says that more repeats would do: first, within the
-profile's limit, until they reach the target of verdicts that stand, then, up to `CEILING` times the spec's repeats,
-until bets decide them, and reach theirs. A run that has only so much time serves the claims that are expected to need
-the fewest models, open ones and those that are to reach the target alike.
+A point is given up where even `CEILING` times the spec's repeats would not decide, supposing an effect `EARLY_SLACK`
+standard errors larger than was measured. What stopping early has saved may be spent past the spec's repeats, up to
+`CEILING` times as many or the profile's `max_repeats`, where the effect, one standard error in favour of what was
+found, may still be decided, while all models together stay within `SHARE` of the fixed design's (or twice `FEWEST` a
+cell). A profile may ask for more than a verdict: that it reaches the targets of verdicts that stand.
 """
 
 from __future__ import annotations

@@ -72,16 +72,18 @@ class Null:
 
 
 def entries_of(attacked: Attacked) -> int:
-    """How many answers that say nothing are drawn for so many records."""
+    """How many answers that say nothing are drawn for so many records: an even number, since they come in pairs."""
     wanted = MOST_DRAWN // (attacked.members + attacked.others)
-    return min(MOST_ENTRIES, max(FEWEST_ENTRIES, wanted))
+    return min(MOST_ENTRIES, max(FEWEST_ENTRIES, wanted // 2 * 2))
 
 
 @cache
 def null_of_scores(metric: str, members: int, others: int, two_valued: float | None = None) -> Null:
     """The values of a metric of scope `attack` on answers that say nothing.
 
-    The entries of several metrics go together: entry i is of the same answers in all.
+    The entries of several metrics go together: entry i is of the same answers in all. They come in pairs, of scores and
+    of their mirror images, so the mean AUC over all is one half and not near it: a test of many repeats would tell the
+    difference.
 
     Args:
         metric: its name.
@@ -91,8 +93,9 @@ def null_of_scores(metric: str, members: int, others: int, two_valued: float | N
     """
     function, values = METRICS[metric].function, []
     for entry in range(entries_of(Attacked(members, others))):
-        rng = generator(0, "scores that say nothing", members, others, entry)
+        rng = generator(0, "scores that say nothing", members, others, entry // 2)
         scores = rng.random(members + others)
+        scores = 1 - scores if entry % 2 else scores
         called = scores > 1 - (0.5 if two_valued is None else two_valued)
         if two_valued is not None:
             scores = called.astype(np.float64)
