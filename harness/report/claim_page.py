@@ -61,10 +61,10 @@ def declared_text(spec: Spec, claim: Claim) -> str:
         return ""
     seen = spec.seen_of_all[claim.id]
     if seen is None:
-        return "It is not on record as it is, so whatever is measured counts as measured before it was declared."
+        return "The claim is not on record as it is, so whatever is measured counts as measured before it was declared."
     if not seen:
-        return "It was declared before any run of its spec was measured."
-    return "It was declared, or last changed, when runs of its spec had been measured."
+        return "The claim was declared before any run of its spec was measured."
+    return "The claim was declared, or last changed, when runs of its spec had been measured."
 
 
 _MEASURED_BY = re.compile(r"code (\w+) \(commit (\w+)\)")
