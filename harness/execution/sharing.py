@@ -85,6 +85,8 @@ class Shared:
             whole = hide_secrets(f"{before}://{after}")
             mended = whole.replace("://", ":", 1)
             raise HarnessError(f"{mended}: right is {whole}, or ./{mended} for a folder of that name")
+        if wrappers and protocol in WEB:  # a cache on disk takes an answer that has no end
+            raise HarnessError(f"{printable}: a web address takes no cache before it; right is {hide_secrets(last)}")
         with _explain_unreachable(address):
             options = {protocol: {"client_kwargs": counted_answers()}} if protocol in WEB else {}
             self.files, root = fsspec.core.url_to_fs(address, **options)

@@ -393,10 +393,16 @@ def test_an_object_larger_than_its_bound_is_not_fetched(tmp_path: Path, monkeypa
     assert "set HARNESS_MAX_UNPACKED_BYTES to raise the bound" in transfer.faults[0][2]
 
 
-@pytest.mark.parametrize("scheme", ["http", "https", "simplecache::http"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_web_server_that_cannot_be_reached_is_no_empty_store(scheme: str, tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match=r"cannot be used|lists no result"):
         pull(Store(tmp_path / "here"), Shared(f"{scheme}://127.0.0.1:9/x"), QUIET)
+
+
+@pytest.mark.parametrize("cache", ["simplecache", "filecache", "blockcache"])
+def test_a_web_address_takes_no_cache_which_an_endless_answer_would_fill(cache: str) -> None:
+    with pytest.raises(HarnessError, match=r"takes no cache before it; right is http://127\.0\.0\.1:9/x$"):
+        Shared(f"{cache}::http://127.0.0.1:9/x")
 
 
 def test_a_web_page_that_lists_nothing_is_no_empty_store(tmp_path: Path) -> None:
