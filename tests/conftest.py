@@ -274,7 +274,8 @@ def whole_program() -> Any:
     from harness.commands.app import app
 
     group: Any = typer.main.get_command(app)
-    group.list_commands(None)  # loads them
+    for extensible in (group, group.commands["store"]):
+        extensible.list_commands(None)  # loads them
     return group
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
     "addresses arrays entry_points errors escaping files git imports inference parquet_pages processes streams",
-    "bounds coordinates hashing ids links paths progress reading_bounds",
+    "bounds coordinates hashing ids links offered paths progress reading_bounds",
     "identity npz parquet",
     "config formulas",
     "metrics privacy defences",
@@ -100,7 +100,7 @@ def test_no_extension_imports_another() -> None:
                 for other in others
                 if other.startswith("harness.extensions.") and other.split(".")[2] != own
             ]
-    assert {"audit", "survey"} <= extensions
+    assert {"audit", "bundle", "cluster", "sharing", "survey"} <= extensions
     assert wrong == []
 
 

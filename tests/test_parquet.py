@@ -104,7 +104,9 @@ def test_no_more_of_texts_that_repeat_their_beginnings_is_read_than_their_bound(
     monkeypatch.setenv("HARNESS_MAX_TABLE_BYTES", "3000000")
     path = tmp_path / "x.parquet"
     long = pa.table({"arm": ["x" * 1_000_000 + str(row) for row in range(100)]})
-    pq.write_table(long, path, use_dictionary=False, column_encoding={"arm": "DELTA_BYTE_ARRAY"}, write_statistics=False)
+    pq.write_table(
+        long, path, use_dictionary=False, column_encoding={"arm": "DELTA_BYTE_ARRAY"}, write_statistics=False
+    )
     rows, read = list[int](), pq.ParquetFile.iter_batches
 
     def counted(*arguments: object, **options: object) -> Iterator[pa.RecordBatch]:
@@ -115,7 +117,8 @@ def test_no_more_of_texts_that_repeat_their_beginnings_is_read_than_their_bound(
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", counted)
     with pytest.raises(TooLarge, match="3,000,000 bytes"):
         check_parquet(path)
-    assert max(rows) <= 3 and sum(rows) <= 6
+    assert max(rows) <= 3
+    assert sum(rows) <= 6
 
 
 def test_lists_of_texts_that_repeat_their_beginnings_are_refused_unread(

@@ -23,7 +23,7 @@ from harness.commands.demo import demo
 from harness.commands.explain import explain
 from harness.commands.extensions import ExtensibleGroup
 from harness.commands.interrupts import heed_one_interrupt
-from harness.commands.judging import bundle, judge, report, site
+from harness.commands.judging import judge, report, site
 from harness.commands.listing import list_things
 from harness.commands.new import new
 from harness.commands.pipeline import pipeline, resolve
@@ -118,7 +118,6 @@ for command in (
     judge,
     report,
     site,
-    bundle,
     compare,
     explain,
     status,

@@ -1,4 +1,4 @@
-"""Commands of extensions: what installed packages offer under `harness.commands`, each loaded when it is asked for.
+"""Commands of extensions: what installed packages offer by entry points, each loaded when it is asked for.
 
 A command of the harness itself runs without a look at what else is installed. The names of the others are read from the
 packages' metadata, and a module is imported for its own command, or for the help that lists all.
@@ -20,15 +20,9 @@ from harness.addresses import hide_secrets
 from harness.entry_points import MEND, entries_of, fault_of_value, package_name
 from harness.errors import HarnessError
 from harness.escaping import visible_line
+from harness.offered import NOT_REGISTERED, OWN
 
-GROUP = "harness.commands"
-OWN = "harness.extensions."
-"""Where the harness has extensions of its own, which it finds as it finds those of other packages."""
 NAME = re.compile(r"[a-z][a-z0-9-]*")
-NOT_REGISTERED = (
-    "the harness is not installed here, or was before its extensions had commands, so theirs are missing; pip install "
-    "it again (in a checkout: pip install -e .)"
-)
 
 
 @dataclass(frozen=True)
@@ -83,8 +77,8 @@ class Offers:
         name, held = offer.entry.name, self.commands.get(offer.entry.name)
         if NAME.fullmatch(name) is None:
             self.faults.append(
-                f"the package {offer.package}: {name!r} of the group {GROUP} is no name of a command; right are small "
-                f"letters, digits and -, a letter first; {MEND}"
+                f"the package {offer.package}: {name!r} of the group {offer.entry.group} is no name of a command; "
+                f"right are small letters, digits and -, a letter first; {MEND}"
             )
         elif held is not None and held.is_own:
             self.faults.append(taken(offer))
@@ -103,9 +97,9 @@ def taken(offer: Offer) -> str:
 
 
 @cache
-def read_offers() -> Offers:
-    """What the packages that are installed offer."""
-    entries, faults = entries_of(GROUP)
+def read_offers(group: str) -> Offers:
+    """What the packages that are installed offer in a group of entry points."""
+    entries, faults = entries_of(group)
     offers = Offers(faults=faults)
     found = []
     for entry in entries:
@@ -123,6 +117,9 @@ def read_offers() -> Offers:
 class ExtensibleGroup(TyperGroup):
     """Commands to which installed packages add theirs."""
 
+    entry_points = "harness.commands"
+    """The group of entry points of those that are added."""
+
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self.core = frozenset(self.commands)
@@ -131,7 +128,7 @@ class ExtensibleGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of all commands, its own first. What cannot be loaded is left out, with a line on standard error
         for each."""
-        offers = read_offers()
+        offers = read_offers(self.entry_points)
         faults = [*offers.faults, *offers.contested.values()]
         for name, offer in offers.commands.items():
             if name in self.core:
@@ -152,7 +149,7 @@ class ExtensibleGroup(TyperGroup):
         """
         name = args[0]
         if name not in self.commands:
-            offers = read_offers()
+            offers = read_offers(self.entry_points)
             if name in offers.contested:
                 raise HarnessError(offers.contested[name])
             if name in offers.commands:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,23 +15,24 @@ from harness.commands.common import (
     ProfileName,
     Quiet,
     Workers,
-    check_writable_file,
     print_json,
     print_verdicts,
     project_here,
     resolve_specs,
     runs_on_page,
 )
-from harness.commands.explain import ClaimName, find_claim
 from harness.commands.tables import print_text
 from harness.errors import HarnessError
-from harness.ids import page_stem
+from harness.offered import load_offered
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
     from harness.pipeline.context import Context, Run
 
 
+JudgeBundle = Callable[[Path, int | None, int | None, bool, bool], tuple[Sequence["Verdict"], bool]]
+"""Judges a bundle, given its file, most bytes, workers, quiet and whether to print JSON. Returns the verdicts, and
+whether they are those in it."""
 Brief = Annotated[
     bool, typer.Option("--brief", help="Counts in place of a table of all claims, as the stages of `dvc.yaml` print.")
 ]
@@ -77,8 +78,7 @@ def judge(
     if bundle_file is not None:
         if specs or profile is not None:
             raise HarnessError("--bundle: brings its own spec and profile; leave them out")
-        from harness.commands.bundle_judging import judge_bundle
-
+        judge_bundle: JudgeBundle = load_offered("harness.judges", "bundle")
         judged, is_same = judge_bundle(bundle_file, max_bytes, workers, quiet, as_json)
         if not is_same or not _all_have(judged, require):
             raise typer.Exit(1)
@@ -135,25 +135,6 @@ def site(profile: ProfileName = None) -> None:
     for context, runs in resolve_specs(None, profile, None, True, alternatives=False):
         front = build_site(context, runs_on_page(context, runs))
         print_text(f"site: {front.relative_to(context.project.root)}")
-
-
-def bundle(
-    claim: ClaimName,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: <claim>.crate.zip.")] = None,
-    profile: ProfileName = None,
-) -> None:
-    """Pack a verdict with all that it needs, as an RO-Crate: spec, table, verdict, code, plug-ins, versions.
-
-    `harness judge --bundle FILE` judges the claim again, by the installed code, from the table in it.
-    """
-    from harness.commands.version import version_line
-    from harness.report.bundle import bundle as pack
-
-    run, name = find_claim(claim, profile)
-    check_writable_file(out, "--out")
-    target = out or Path(f"{page_stem(run.id)}--{name}.crate.zip")
-    files = pack(run, name, target, version_line())
-    print_text(f"{target}: {len(files)} files, {target.stat().st_size:,} bytes")
 
 
 def begin_drawing() -> None:

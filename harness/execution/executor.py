@@ -17,11 +17,14 @@ from harness.execution.executors import Executor, InProcess, LocalProcesses, Wor
 from harness.execution.plan import Piece, iterate_with_needs
 from harness.execution.schedule import Schedule
 from harness.execution.store import Fault, MissingResults, Store
+from harness.offered import load_offered
 from harness.paths import Project
 from harness.progress import Bar, Progress
 
 MAX_DEATHS_IN_A_ROW = 3
 """The number of workers that may die, without a piece finished between, before a run ends."""
+EXECUTORS = "harness.executors"
+"""The group of entry points of executors on other machines."""
 Read = TypeVar("Read")
 
 
@@ -103,9 +106,8 @@ class WorkerPool:
         """
         if self._executor is None:
             if self.scheduler is not None:
-                from harness.execution.cluster import DaskCluster
-
-                self._executor = DaskCluster(self.project, self.scheduler, self.progress)
+                cluster: Callable[[Project, str, Progress], Executor] = load_offered(EXECUTORS, "dask")
+                self._executor = cluster(self.project, self.scheduler, self.progress)
             else:
                 self._executor = (
                     InProcess(self.project) if self.workers <= 1 else LocalProcesses(self.project, self.workers)

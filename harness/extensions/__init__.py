@@ -1,1 +1,1 @@
-"""Extensions of the harness, which its core never imports: each adds commands as other packages do, by entry points."""
+"""Extensions, which the core never imports: each adds commands, an executor or a judge by entry points."""

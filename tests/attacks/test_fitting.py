@@ -14,8 +14,8 @@ from harness.attacks import ATTACKS, Pool, Target
 from harness.attacks.attack import Fitted, MembershipAttack
 from harness.attacks.shokri import Shokri
 from harness.errors import HarnessError
-from harness.execution.cluster import _tables_of
 from harness.execution.planner import make_plan
+from harness.extensions.cluster.dask_cluster import _tables_of
 from harness.metrics import Answers, Outputs
 from harness.paths import Project
 from harness.spec.load import load_specs

@@ -16,10 +16,10 @@ from pydantic import ValidationError
 
 from harness.claims.verdict import Verdict, VerdictFile, in_json
 from harness.errors import HarnessError, first_fault
+from harness.extensions.bundle.pack import LOCK, PINNED, PLUGINS
 from harness.pipeline.context import OWN, Run
 from harness.pipeline.judging import judge_all
 from harness.pipeline.sources import source_of_run
-from harness.report.bundle import LOCK, PINNED, PLUGINS
 from harness.report.installed import code_files, pinned_versions, plugin_packages_of
 from harness.verdicts import baseline
 

@@ -20,9 +20,9 @@ import pytest
 from s3fs import S3FileSystem
 
 from harness.errors import HarnessError
-from harness.execution.sharing import Shared, Transfer, pull, push
 from harness.execution.store import NOTICE, NOTICE_TEXT, Result, Store
-from harness.execution.store_key import NO_TAG, WRONG_TAG, StoreKey
+from harness.extensions.sharing.store_key import NO_TAG, WRONG_TAG, StoreKey
+from harness.extensions.sharing.transfer import Shared, Transfer, pull, push
 from harness.hashing import digest_arrays, fingerprint
 from harness.progress import Progress
 from tests.conftest import run_cli

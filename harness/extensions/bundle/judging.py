@@ -15,7 +15,7 @@ from harness.reading_bounds import ONLY_BELOW
 
 if TYPE_CHECKING:
     from harness.claims.verdict import Verdict
-    from harness.report.bundle_verification import CodeComparison
+    from harness.extensions.bundle.verification import CodeComparison
 
 
 def judge_bundle(
@@ -27,7 +27,7 @@ def judge_bundle(
     is read. Returns the verdicts found here, and whether they are those in the bundle. Raises HarnessError for an
     archive that cannot be judged.
     """
-    from harness.report.archive import MOST_BYTES, unpack_archive
+    from harness.extensions.bundle.archive import MOST_BYTES, unpack_archive
 
     with tempfile.TemporaryDirectory(prefix="harness-bundle-") as folder:
         root = Path(folder).resolve()
@@ -48,7 +48,7 @@ def _judge_unpacked(
     path: Path, root: Path, files: list[str], workers: int | None, quiet: bool, as_json: bool
 ) -> tuple[list[Verdict], bool]:
     from harness.claims.verdict import in_json
-    from harness.report.bundle_verification import (
+    from harness.extensions.bundle.verification import (
         compare_code,
         compare_verdicts,
         describe_unknowns,
@@ -98,7 +98,7 @@ def _judge_unpacked(
 
 def _describe_code(code: CodeComparison) -> list[str]:
     """The comparison of code, a line for each finding."""
-    from harness.report.bundle_verification import list_some
+    from harness.extensions.bundle.verification import list_some
 
     if code.is_same:
         return [f"harness/ of the archive: {code.same} files, all as installed"]

@@ -23,7 +23,7 @@ from harness.bounds import UNPACKED_BYTES
 from harness.errors import HarnessError
 from harness.execution.names import check_name, is_name
 from harness.execution.store import NOTICE, NOTICE_TEXT, Fault, Store, fault_of, parse_result
-from harness.execution.store_key import NO_TAG, WRONG_TAG, StoreKey
+from harness.extensions.sharing.store_key import NO_TAG, WRONG_TAG, StoreKey
 from harness.files import atomic_path
 from harness.progress import Progress
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from harness.errors import HarnessError
-from harness.execution import cluster
-from harness.execution.cluster import check_scheduler
 from harness.execution.planner import make_plan
 from harness.execution.store import MissingResults, Result, Store, parse_result
 from harness.execution.table import measurement_table
+from harness.extensions.cluster import dask_cluster as cluster
+from harness.extensions.cluster.dask_cluster import check_scheduler
 from harness.paths import Project
 from harness.progress import Progress
 from harness.spec.load import load_specs
@@ -195,7 +195,7 @@ def forge(sort: str) -> Callable[[cluster.Payload], object]:
     """What a worker runs that answers with what it likes; Dask sends it as it is."""
 
     def answer_wrongly(payload: cluster.Payload) -> object:
-        from harness.execution.cluster import compute  # the worker's own
+        from harness.extensions.cluster.dask_cluster import compute  # the worker's own
 
         answer = compute(payload)
         if answer.missing_tables:

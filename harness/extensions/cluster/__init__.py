@@ -1,0 +1,1 @@
+"""Clusters: a run past one machine, on workers of Dask."""
