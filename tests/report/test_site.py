@@ -243,6 +243,16 @@ def test_nothing_is_wider_than_a_phone(site: Path, page: Any) -> None:
 
 
 @browser_only
+def test_a_phone_shows_what_was_found_first_and_cuts_no_row_of_a_claim(site: Path, page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    for path in sorted(site.glob("claims/*.html"))[::8]:
+        page.goto(f"file://{path}")
+        assert page.evaluate("document.querySelector('.answer').getBoundingClientRect().top") < 844, path.name
+        frames = "[...document.querySelectorAll('table.forest')].map(table => table.parentElement)"
+        assert page.evaluate(f"{frames}.every(frame => frame.scrollWidth <= frame.clientWidth)"), path.name
+
+
+@browser_only
 def test_the_documentation_is_searched_without_a_server(site: Path, page: Any) -> None:
     page.goto(f"file://{site}/docs/index.html")
     page.fill("#doc-q", "equivalence tost")
