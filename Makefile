@@ -3,8 +3,9 @@
 # make unit    the tests of parts alone: a minute on two cores
 # make accept  judge, report and accept anew all results that are committed, after an edit of code or specs
 # make kernels the numeric tests and the quick profile as other processors compute them
-# A first `make` of either creates .venv from requirements.lock with nothing but Python 3.11 and a package index.
-PYTHON ?= python3.11
+# A first `make` of either creates .venv from a lock file with nothing but Python 3.11, 3.12 or 3.13 and a package index.
+# Empty: the first of Python 3.11, 3.12 and 3.13 that is there (.ci/install).
+PYTHON ?=
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -71,13 +72,14 @@ style: $(STAMP)
 	mypy
 
 # By uv where the package index has it, else by pip: .ci/install. `INSTALLER=pip make ...` leaves uv alone.
-$(STAMP): requirements.lock pyproject.toml .ci/install
+$(STAMP): requirements.lock requirements-3.12.lock pyproject.toml .ci/install
 	@.ci/install $(VENV) $(PYTHON)
 	@touch $(STAMP)
 
 # Resolve pyproject.toml anew.
 lock: $(STAMP)
 	uv pip compile pyproject.toml --extra dev --python-version 3.11 --generate-hashes --custom-compile-command "make lock" --output-file requirements.lock --quiet
+	uv pip compile pyproject.toml --extra dev --python-version 3.12 --universal --generate-hashes --custom-compile-command "make lock" --output-file requirements-3.12.lock --quiet
 
 clean:
 	rm -rf .harness models/quick dvc.lock reports/quick/* mlflow.db* mlruns .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "harness"
 ORDER = [
-    "addresses arrays entry_points errors escaping files git imports inference parquet_pages processes streams",
+    "addresses arrays entry_points errors escaping files git imports inference parquet_pages processes reference_engine streams",
     "bounds coordinates hashing ids links offered paths progress reading_bounds",
     "identity npz parquet",
     "config formulas",

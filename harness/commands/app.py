@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+from harness import reference_engine
 from harness.addresses import hide_secrets
 from harness.commands.accountants import accountants
 from harness.commands.alternatives import alternatives
@@ -40,7 +41,7 @@ from harness.processes import protect_processes
 from harness.progress import silence_accountant_warnings
 from harness.streams import reserve_stdout
 
-TRAINING_PACKAGES = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", "tensorflow_privacy"))
+TRAINING_PACKAGES = frozenset(("distributed", "dvc", "keras", "mlflow", "tensorflow", reference_engine.PACKAGE))
 """Packages of the extra `train`: all but these are there with `pip install .`."""
 MOST_SHOWN = 60
 """Characters of a value that a message repeats."""
@@ -166,14 +167,12 @@ def _run_command() -> int:
     try:
         return app(standalone_mode=False) or 0
     except ModuleNotFoundError as error:
-        if str(error.name).split(".")[0].replace("-", "_") not in TRAINING_PACKAGES:
+        package = str(error.name).split(".")[0].replace("_", "-")
+        if package not in TRAINING_PACKAGES:
             raise
-        needs = (
-            ""
-            if sys.version_info < (3, 12)
-            else ", on Python 3.11 (TensorFlow Privacy's last release runs on no later)"
-        )
-        return _report_error(error, f"this needs {error.name}: pip install 'mi-dp-harness[train]'{needs}")
+        if package == reference_engine.PACKAGE:
+            return _report_error(error, f"this needs {reference_engine.MISSING}; or train with engine: fast")
+        return _report_error(error, f"this needs {error.name}: pip install 'mi-dp-harness[train]'")
     except HarnessError as error:
         return _report_error(error, *error.lines)
     except OSError as error:

@@ -6,11 +6,12 @@ import contextlib
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError
 from typing import Literal
 
 import pandas as pd
 
-from harness import tracking
+from harness import reference_engine, tracking
 from harness.bounds import read_text
 from harness.data.dataset import Dataset, TableDataset
 from harness.data.datasets.csv_table import CsvTable
@@ -123,9 +124,9 @@ def train(context: Context, specs: Sequence[Run], worker_pool: WorkerPool) -> No
     what is trained next depends on what was measured. Without its data a spec's index says why there are no models.
     """
 
-    def record_absence(run: Run, missing: MissingData) -> None:
+    def record_absence(run: Run, missing: str) -> None:
         context.progress.say(f"{run.id}: not run: {missing}")
-        write_parquet(pd.DataFrame({REASON: [str(missing)]}), run.models_file)
+        write_parquet(pd.DataFrame({REASON: [missing]}), run.models_file)
 
     for run in specs:
         source_of_run(run).write_models(run)
@@ -148,12 +149,12 @@ def attack(context: Context, specs: Sequence[Run], worker_pool: WorkerPool, part
     empty, or stays as it is where the profile goes on from its tables.
     """
 
-    def record_absence(run: Run, missing: MissingData) -> None:
+    def record_absence(run: Run, missing: str) -> None:
         path = run.measurements_file
         if context.profile.from_tables and path.is_file() and REASON not in read_measured(path):
             context.progress.say(f"{run.id}: nothing added, the table stays: {missing}")
         else:
-            write_parquet(pd.DataFrame({REASON: [str(missing)]}), path)
+            write_parquet(pd.DataFrame({REASON: [missing]}), path)
             write_curves(run, None)
 
     for run in specs:
@@ -195,16 +196,20 @@ def _list_plans(plans: Iterator[tuple[Run, Plan]], worker_pool: WorkerPool) -> l
 
 
 def _make_plans(
-    context: Context, specs: Sequence[Run], record_absence: Callable[[Run, MissingData], None]
+    context: Context, specs: Sequence[Run], record_absence: Callable[[Run, str], None]
 ) -> Iterator[tuple[Run, Plan]]:
-    """The plan of each spec that has an experiment to run. `record_absence` is called for a spec whose data cannot be
-    had."""
+    """The plan of each spec that has an experiment to run. `record_absence` is called for a spec whose data, or whose
+    engine, cannot be had."""
     for run in specs:
         if run.spec.own_experiment is not None and not run.is_of_theory:
             try:
                 plan = plan_of(run, run.repeat_factor)
             except MissingData as missing:
-                record_absence(run, missing)
+                record_absence(run, str(missing))
+            except PackageNotFoundError as missing:
+                if missing.name != reference_engine.PACKAGE:
+                    raise
+                record_absence(run, f"it needs {reference_engine.MISSING}")
             else:
                 yield run, plan
 
