@@ -4,7 +4,7 @@
 FROM python:3.11-slim-bookworm
 RUN apt-get update && apt-get install -y --no-install-recommends make git chromium && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/claims
-COPY requirements.lock pyproject.toml README.md LICENSE ./
+COPY requirements.lock requirements-3.12.lock pyproject.toml README.md LICENSE ./
 COPY .ci/install .ci/install
 COPY harness harness
 RUN .ci/install /opt/venv python

@@ -56,15 +56,19 @@ def test_a_package_that_is_no_checkout_has_no_commit(tmp_path: Path, monkeypatch
     assert version.version_line() == f"harness {harness.__version__}"
 
 
-def test_the_lock_file_has_what_the_package_asks_for() -> None:
+@pytest.mark.parametrize(
+    ("lock", "python"),
+    [("requirements.lock", "3.11"), ("requirements-3.12.lock", "3.12"), ("requirements-3.12.lock", "3.13")],
+)
+def test_the_lock_file_has_what_the_package_asks_for(lock: str, python: str) -> None:
     """Each dependency, of the extras too, in a version that its bounds admit; floors are where known holes are mended."""
     project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
     asked = [Requirement(line) for line in (*project["dependencies"], *extras)]
-    pinned = re.findall(r"(?m)^([A-Za-z0-9][\w.-]*)==([^\s;]+)", (REPO / "requirements.lock").read_text())
+    pinned = re.findall(r"(?m)^([A-Za-z0-9][\w.-]*)==([^\s;]+)", (REPO / lock).read_text())
     locked = {canonicalize_name(name): version for name, version in pinned}
     assert len(locked) > len(asked) > 30
-    of_lock = {"python_version": "3.11", "python_full_version": "3.11.9"}
+    of_lock = {"python_version": python, "python_full_version": f"{python}.1"}
     needed = [one for one in asked if one.marker is None or one.marker.evaluate(of_lock)]
     wrong = [
         f"{one}: {locked.get(canonicalize_name(one.name))} is locked"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO, TypedDict
 
 import typer
 
+from harness import reference_engine
 from harness.commands.tables import Cell, print_table
 from harness.errors import HarnessError
 from harness.escaping import visible_json
@@ -259,6 +260,11 @@ def check_writable_folder(folder: Path, what: str) -> None:
 
 STATES = {"clears": "green", "misses": "red", "open": "yellow"}
 """Of points."""
+
+
+def lacks_reference_engine(verdict: Verdict) -> bool:
+    """Whether a claim was not run since TensorFlow Privacy is not installed, as on a Python that it does not run on."""
+    return verdict.verdict == "not run" and reference_engine.MISSING in verdict.reason
 
 
 def print_verdicts(verdicts: Iterable[Verdict]) -> None:

@@ -15,6 +15,7 @@ from harness.commands.common import (
     Quiet,
     Workers,
     check_writable_file,
+    lacks_reference_engine,
     print_json,
     project_here,
     resolve_specs,
@@ -66,7 +67,8 @@ def compare(
     """Judge all claims again from the measurements that are there, and compare with `reports/<profile>/baseline.json`.
 
     Exit 1 if a verdict differs, a claim is new or gone, or a spec or a table of measurements is not the accepted one.
-    Needs no TensorFlow and trains nothing. Nothing under `reports/` changes, but for the baseline with --update.
+    A claim that is not run for want of the reference engine is not compared. Needs no TensorFlow and trains nothing.
+    Nothing under `reports/` changes, but for the baseline with --update.
     """
     from harness.pipeline.judging import judge_all
     from harness.pipeline.parallel import preload_helpers
@@ -86,7 +88,7 @@ def compare(
         check_writable_file(file, option)
     if not specs:
         preload_helpers(workers, project_here())
-    all_verdicts, differences, profile_names = [], [], []
+    all_verdicts, differences, not_compared, profile_names = [], [], list[str](), []
     groups = resolve_specs(specs, profile, workers, quiet)
     if baseline_file is not None and len(groups) > 1:
         raise HarnessError("--baseline: is of one profile; name its specs, or one file outside of specs/, alone")
@@ -112,8 +114,12 @@ def compare(
         if accepted is not None and specs:  # a part is compared, and accepted, as a part
             others = {k: v for k, v in accepted.specs.items() if k not in now.specs}
             now = now.model_copy(update={"specs": {**others, **now.specs}})
-        differences += [] if accepted is None else baseline.compare(accepted, now)
-        all_verdicts += [v for verdicts in judged.values() for v in verdicts]
+        verdicts = [v for of_spec in judged.values() for v in of_spec]
+        left_out = {v.id: v.reason for v in verdicts if lacks_reference_engine(v)}
+        found = [] if accepted is None else baseline.compare(accepted, now)
+        differences += [one for one in found if one.where not in left_out]
+        not_compared += [f"{where}: not compared: {reason}" for where, reason in left_out.items()]
+        all_verdicts += verdicts
         profile_names.append(context.profile_name)
         if update:
             write_text(path, baseline.text(now))
@@ -126,6 +132,8 @@ def compare(
         shown = [d.model_dump() for d in differences]
         print_json({"profile": name, "claims": len(all_verdicts), "differences": shown, "updated": update})
     else:
+        for line in not_compared:
+            print_text(line)
         for d in differences:
             print_text(f"{d.where}: {d.what}")
         outcome = "accepted" if update else f"{len(differences)} differences" if differences else "as accepted"

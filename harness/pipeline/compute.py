@@ -154,6 +154,7 @@ def attack(context: Context, specs: Sequence[Run], worker_pool: WorkerPool, part
         if context.profile.from_tables and path.is_file() and REASON not in read_measured(path):
             context.progress.say(f"{run.id}: nothing added, the table stays: {missing}")
         else:
+            context.progress.say(f"{run.id}: not run: {missing}")
             write_parquet(pd.DataFrame({REASON: [missing]}), path)
             write_curves(run, None)
 

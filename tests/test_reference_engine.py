@@ -1,0 +1,85 @@
+"""Pythons on which TensorFlow Privacy does not run: its specs are not run and say so, all others are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.paths import Project
+from tests.conftest import REPO, SMALL_SPEC
+
+WITHOUT = """
+import importlib.metadata as metadata, sys
+known = metadata.version
+def version(name):
+    if name == "tensorflow-privacy":
+        raise metadata.PackageNotFoundError(name)
+    return known(name)
+metadata.version = version
+sys.modules["tensorflow_privacy"] = None
+"""
+"""What Python imports as it starts: TensorFlow is there, and TensorFlow Privacy is not."""
+SAYS = (
+    "it needs TensorFlow Privacy, the reference engine, which is not installed: pip install 'mi-dp-harness[reference]' "
+    "on Python 3.11 (its last release runs on no later one)"
+)
+
+
+@pytest.mark.integration
+def test_without_tensorflow_privacy_its_specs_are_not_run_and_others_are(
+    make_project: Callable[..., Project], tmp_path: Path
+) -> None:
+    make_project(SMALL_SPEC, "own/fast")
+    root = make_project(SMALL_SPEC.replace("engine: fast", "engine: tf-privacy"), "own/reference").root
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start/sitecustomize.py").write_text(WITHOUT)
+
+    def harness(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "harness", *words],
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": f"{tmp_path / 'start'}:{REPO}", "MLFLOW_TRACKING_URI": "sqlite:///own.db"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    ran = harness("run", "-j", "1", "--stage", "attack")
+    assert ran.returncode == 0, ran.stderr
+    assert f"own/reference: not run: {SAYS}" in ran.stderr
+    judged = {one["id"]: one for one in json.loads(harness("judge", "--json").stdout)}
+    assert judged["own/reference#biased-beats-iid"]["verdict"] == "not run"
+    assert judged["own/reference#biased-beats-iid"]["reason"] == SAYS
+    assert judged["own/fast#biased-beats-iid"]["verdict"] != "not run"
+
+    # An accepted verdict of a machine that has it is no fault of one that has not.
+    harness("compare", "--update", "-q")
+    baseline = root / "reports/full/baseline.json"
+    content = json.loads(baseline.read_text())
+    reference = content["specs"]["own/reference"]
+    assert reference["verdicts"]["biased-beats-iid"] == "not run"
+    reference["verdicts"]["biased-beats-iid"] = "inconclusive"
+    baseline.write_text(json.dumps(content))
+    compared = harness("compare", "-q")
+    assert f"own/reference#biased-beats-iid: not compared: {SAYS}" in compared.stdout
+    assert "own/reference#biased-beats-iid: inconclusive accepted" not in compared.stdout
+
+
+def test_what_it_needs_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT)
+    ran = subprocess.run(
+        [sys.executable, "-m", "harness", "audit", "tf-privacy", "--runs", "8", "-q"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{REPO}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert ran.stderr.splitlines()[-1] == f"harness: this n{SAYS.removeprefix('it n')}; or train with engine: fast"
