@@ -86,11 +86,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 LONG = (
     *("test_end_to_end", "test_flagship", "test_ci", "training/test_fast", "test_pipeline", "test_strangers_folder"),
-    *("execution/test_cluster", "auditing/test_audits", "test_projects_elsewhere", "test_own_specs"),
+    *("extensions/cluster/test_cluster", "auditing/test_audits", "test_projects_elsewhere", "test_own_specs"),
     *("execution/test_damage", "attacks/test_fitting", "privacy/test_accountants", "verdicts/test_baseline"),
     *("claims/test_sequential", "report/test_site_figures", "hostile/test_projects", "extensions/survey/test_command"),
     *("spec/test_readings", "privacy/test_references", "test_light_install", "claims/test_contrasts"),
-    *("execution/test_sharing", "execution/test_schedule", "execution/test_executor", "test_identity", "test_bounds"),
+    *("extensions/sharing/test_sharing", "execution/test_schedule", "execution/test_executor", "test_identity", "test_bounds"),
 )
 """The longest files of tests, the longest first. They are handed out before the others, so that no worker is left with
 one at the end; where one changes, the run takes longer and shows the same."""

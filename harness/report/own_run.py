@@ -77,6 +77,11 @@ class ClaimBeside:
     plot: Plot | None
 
     @property
+    def rests_on_other_models(self) -> bool:
+        """Whether it was tried on models of other readings, too, which are the deciding run's."""
+        return any(reading.profile for reading in self.verdict.rests_on.readings)
+
+    @property
     def agrees(self) -> bool:
         """Whether both verdicts are the same."""
         return self.theirs is not None and self.theirs.verdict == self.verdict.verdict
@@ -114,8 +119,6 @@ class OwnRun:
     others_text: str
     beside: tuple[ClaimBeside, ...]
     means: MeansBeside
-    elsewhere: tuple[str, ...]
-    """Headings of claims that are violated by the deciding run's other readings, too."""
 
     @property
     def title(self) -> str:
@@ -188,7 +191,6 @@ def gather_own_run(context: Context, specs: Sequence[Run], verdicts: Sequence[Ve
         others_text=words_text(others),
         beside=tuple(sorted((one for one in beside if one.verdict.certainty != "counted"), key=_order_of_claim)),
         means=compare_means(tables),
-        elsewhere=tuple(records[v.id].heading for v in measured if any(r.profile for r in v.rests_on.readings)),
     )
 
 
@@ -266,6 +268,12 @@ def place_claim_beside(
             else f" ({figure(interval[0] or 0.0)} to {figure(interval[1] or 0.0)})"
         )
         theirs_text = f"{figure(their_mean)}{ends} in {other.repeats} runs"
+    elif (
+        theirs is not None
+        and (elsewhere := deciding_point(theirs)) is not None
+        and elsewhere.expectation == mine.expectation
+    ):
+        theirs_text = f"{figure(elsewhere.left)} {where_words(elsewhere, part, spec.axes)}, in {elsewhere.repeats} runs"
     needed = figure(line) if pattern.relation != "within" else f"{figure(line)} ± {figure(pattern.line)}"
     what = f"{subject[:1].upper()}{subject[1:]}{f', {where}' if where else ''}"
     return ClaimBeside(record, verdict, theirs, what, f"{figure(estimate.mean)} in {runs}", theirs_text, needed, plot)

@@ -145,7 +145,7 @@ def test_the_page_of_ones_own_run_says_what_was_run_and_whether_it_agrees(make_p
     text = (project.reports / "mine" / "site" / "index.html").read_text()
     plain = " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).split())
     assert re.search(r"Your run: (\d+) models, all of them there already, in \d+ seconds", plain)
-    assert re.search(r"\d+ models were attacked, all trained in earlier runs; models of a paper", plain)
+    assert re.search(r"\d+ models were attacked, all trained in earlier runs, those of a paper with", plain)
     assert "not run" not in plain
     assert "The size split leaks more than the random split." in plain
     assert "The bound holds on the random split." not in plain
