@@ -9,3 +9,5 @@ MISSING = (
     "Python 3.11 (its last release runs on no later one)"
 )
 """What is missing, and how it is had, behind a `needs`."""
+WHY_NOT_RUN = f"it needs {MISSING}"
+"""Why a spec that trains with it is not run: the reason of its claims."""

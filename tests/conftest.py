@@ -90,7 +90,13 @@ LONG = (
     *("execution/test_damage", "attacks/test_fitting", "privacy/test_accountants", "verdicts/test_baseline"),
     *("claims/test_sequential", "report/test_site_figures", "hostile/test_projects", "extensions/survey/test_command"),
     *("spec/test_readings", "privacy/test_references", "test_light_install", "claims/test_contrasts"),
-    *("extensions/sharing/test_sharing", "execution/test_schedule", "execution/test_executor", "test_identity", "test_bounds"),
+    *(
+        "extensions/sharing/test_sharing",
+        "execution/test_schedule",
+        "execution/test_executor",
+        "test_identity",
+        "test_bounds",
+    ),
 )
 """The longest files of tests, the longest first. They are handed out before the others, so that no worker is left with
 one at the end; where one changes, the run takes longer and shows the same."""

@@ -264,7 +264,7 @@ STATES = {"clears": "green", "misses": "red", "open": "yellow"}
 
 def lacks_reference_engine(verdict: Verdict) -> bool:
     """Whether a claim was not run since TensorFlow Privacy is not installed, as on a Python that it does not run on."""
-    return verdict.verdict == "not run" and reference_engine.MISSING in verdict.reason
+    return verdict.verdict == "not run" and verdict.reason == reference_engine.WHY_NOT_RUN
 
 
 def print_verdicts(verdicts: Iterable[Verdict]) -> None:

@@ -210,7 +210,7 @@ def _make_plans(
             except PackageNotFoundError as missing:
                 if missing.name != reference_engine.PACKAGE:
                     raise
-                record_absence(run, f"it needs {reference_engine.MISSING}")
+                record_absence(run, reference_engine.WHY_NOT_RUN)
             else:
                 yield run, plan
 
