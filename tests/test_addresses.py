@@ -100,7 +100,7 @@ def test_a_tracking_server_that_fails(
 
 
 def test_a_scheduler_that_does_not_answer(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.execution import cluster
+    from harness.extensions.cluster import dask_cluster as cluster
     from harness.paths import Project
 
     monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 1)

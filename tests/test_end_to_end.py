@@ -16,11 +16,13 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import jsonschema
 import pandas as pd
 import pytest
+from packaging.version import Version
 
 from harness import tracking
 from harness.execution import executors
@@ -337,10 +339,13 @@ def test_the_page_says_what_was_done_to_the_table(finished: Project) -> None:
             "members: 250",
             r"cancer.yaml:10: experiment.arms.size.split: split attribute: the owner set has \d+ records",
         ),
-        (
+        pytest.param(
             "epsilons: [1, 10, .inf], delta: 1.0e-3",
             "epsilons: [1.0e-9], delta: 1.0e-200",
             r"cancer.yaml:14: experiment.privacy: ",
+            marks=pytest.mark.skipif(
+                Version(version("dp-accounting")) >= Version("0.6"), reason="it has a noise for that"
+            ),
         ),
         ("path: cancer.csv", "path: nothing.csv", r"cancer.yaml:6: experiment.dataset: nothing.csv: no such file"),
         (

@@ -126,7 +126,7 @@ def test_scores_that_say_nothing_leave_models_as_they_are() -> None:
     world = in_world(known, SaysNothing(known.index, FACTS, 0))
     strong = {"p": 0.5, "epsilon": 10.0}
     assert Samples(known).series(MetricSeries("auc", "a", "x"), strong).values.mean() > 0.75
-    assert Samples(world).series(MetricSeries("auc", "a", "x"), strong).values.mean() == pytest.approx(0.5, abs=0.01)
+    assert Samples(world).series(MetricSeries("auc", "a", "x"), strong).values.mean() == pytest.approx(0.5, abs=0.03)
     assert Samples(world).series(MetricSeries("accuracy_test", "a"), strong).values.mean() == pytest.approx(
         0.8, abs=0.02
     )

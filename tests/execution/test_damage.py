@@ -15,6 +15,7 @@ import pytest
 from harness import tracking
 from harness.errors import HarnessError
 from harness.execution.executor import OutOfTime, WorkerPool, read_with_repair
+from harness.execution.housekeeping import verify_results
 from harness.execution.planner import make_plan
 from harness.execution.store import Result, Store
 from harness.execution.table import read_table
@@ -146,6 +147,9 @@ def test_whatever_is_damaged_a_run_ends_with_the_right_numbers(
 def test_part_of_a_run_is_measured_again_from_its_models(finished: Finished) -> None:
     """`--partial`, which trains nothing."""
     project, right = finished
+    store = Store(project.store)
+    for kind, key, _ in verify_results(store, Progress(quiet=True)).faults:  # left by other tests, and needed by no run
+        store.remove(kind, key)
     run(project, "full")
     models = {path: path.stat().st_mtime_ns for path in (project.store / "train").rglob("*.npz")}
     rng = np.random.default_rng(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from importlib.metadata import version
 from typing import Any
 
 import mpmath
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.version import Version
 
 from harness.errors import HarnessError
 from harness.formulas.gaussian import epsilon_of_mu, exact_noise_multiplier, gaussian_delta
@@ -135,7 +137,7 @@ def test_renyi_is_at_its_best_order(noise: float, delta: float, rate: float, ste
         there = (moment - math.log(delta * order)) / (order - 1) + math.log1p(-1 / order)
         assert best.epsilon <= there * (1 + 1e-4)
     records = round(1 / rate) if rate < 1e-3 else 1000
-    if noise == 1e4:
+    if noise == 1e4 and Version(version("dp-accounting")) < Version("0.6"):
         with pytest.raises(HarnessError, match="dp-accounting has no epsilon"):
             epsilon_of(noise, records, round(records * rate), steps, delta)
     else:
