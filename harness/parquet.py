@@ -6,7 +6,7 @@ Its footer says how many rows there are, and the headers of its pages what they 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -62,7 +62,7 @@ def _check_footer(stream: BinaryIO, footer: pq.FileMetaData, where: str, bounds:
     bounds.cells.check(rows * footer.num_columns, where, " (rows x columns)")
     total, texts = Pages(), list[str]()
     for column in range(footer.num_columns):
-        dense = 0
+        dense, largest, repeat_beginnings = 0, 0, False
         for group in groups:
             chunk = group.column(column)
             pages = _pages_of(stream, chunk)
@@ -70,8 +70,13 @@ def _check_footer(stream: BinaryIO, footer: pq.FileMetaData, where: str, bounds:
             total.values += pages.values
             # A value may stand once, in a dictionary, and many times in the table.
             dense += pages.values * pages.bytes if chunk.physical_type in TEXT else 0
+            largest = max(largest, pages.largest)
+            repeat_beginnings |= pages.repeat_beginnings
         if dense > bounds.bytes.limit // footer.num_columns:
-            texts.append(footer.schema.column(column).path.partition(".")[0])
+            if repeat_beginnings:
+                _check_repeated_beginnings(stream, footer, column, largest, where, bounds.bytes)
+            else:
+                texts.append(footer.schema.column(column).path.partition(".")[0])
     bounds.cells.check(total.values, where, " in all columns")
     bounds.bytes.check(total.bytes, where, " once it is unpacked")
     if texts:
@@ -82,7 +87,27 @@ def _pages_of(stream: BinaryIO, chunk: pq.ColumnChunkMetaData) -> Pages:
     """What a column in a row group comes to, by its pages; the footer may say less, or more."""
     begin = min(offset for offset in (chunk.data_page_offset, chunk.dictionary_page_offset or 0) if offset > 0)
     pages = count_pages(stream, begin, begin + chunk.total_compressed_size)
-    return Pages(max(pages.bytes, chunk.total_uncompressed_size), max(pages.values, chunk.num_values))
+    size = max(pages.bytes, chunk.total_uncompressed_size)
+    return replace(pages, bytes=size, values=max(pages.values, chunk.num_values))
+
+
+def _check_repeated_beginnings(
+    stream: BinaryIO, footer: pq.FileMetaData, column: int, largest: int, where: str, bound: Bound
+) -> None:
+    """Raise TooLarge where texts, each of which takes its beginning from the one before it, come to more than a bound.
+
+    They are read a few rows at a time: no text is longer than its page, so that these rows are within the bound.
+    Lists of texts are refused unread, since a row of them may hold any number.
+    """
+    if footer.schema.column(column).max_repetition_level:
+        bound.refuse(where, "may have in lists of texts, which only reading them would tell,")
+    name = footer.schema.column(column).path.partition(".")[0]
+    rows = min(max(bound.limit // max(largest, 1), 1), 1 << 16)
+    total = 0
+    for batch in pq.ParquetFile(stream, metadata=footer).iter_batches(rows, columns=[name], use_threads=False):
+        total += batch.nbytes
+        if total > bound.limit:
+            bound.refuse(where, "has in its texts, once it is unpacked,")
 
 
 def _most_bytes_of_texts(stream: BinaryIO, footer: pq.FileMetaData, columns: Sequence[str]) -> int:

@@ -2,7 +2,7 @@
 
 A footer may say less than is there. A reader takes as much memory for a page as the page's header says, so these are
 what counts. PyArrow shows no headers of pages; they are structs of Thrift's compact protocol, of which this module
-reads three numbers (https://github.com/apache/parquet-format, `PageHeader`).
+reads four numbers (https://github.com/apache/parquet-format, `PageHeader`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ UNPACKED, PACKED = (2,), (3,)
 """Fields of a header: the bytes of the page once it is unpacked, and as it is."""
 VALUES = ((5, 1), (8, 1))
 """The number of values, in a data page of version 1 or 2."""
+ENCODINGS = ((5, 2), (8, 4))
+"""How the values are encoded, in a data page of version 1 or 2."""
+DELTA_BYTE_ARRAY = 7
+"""The encoding of texts in which each begins as so many characters of the one before it."""
 STRUCT = 12
 Path = tuple[int, ...]
 """Of a number: the field, or the field of a struct and the field in it."""
@@ -83,6 +87,10 @@ class Pages:
     bytes: int = 0
     """Once they are unpacked."""
     values: int = 0
+    largest: int = 0
+    """The bytes of the largest page."""
+    repeat_beginnings: bool = False
+    """Whether a text takes its beginning from the one before it, so that texts may be far longer than their pages."""
 
 
 def count_pages(stream: BinaryIO, begin: int, end: int) -> Pages:
@@ -98,6 +106,8 @@ def count_pages(stream: BinaryIO, begin: int, end: int) -> Pages:
         numbers, at = _read_header(stream, at)
         counted.bytes += numbers[UNPACKED]
         counted.values += max(numbers.get(path, 0) for path in VALUES)
+        counted.largest = max(counted.largest, numbers[UNPACKED])
+        counted.repeat_beginnings |= DELTA_BYTE_ARRAY in (numbers.get(path) for path in ENCODINGS)
         at += numbers[PACKED]
     raise ValueError(f"more than {MOST_PAGES:,} pages of a column in a row group")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,63 @@ def test_a_list_has_as_many_values_as_its_pages_say(tmp_path: Path, monkeypatch:
     pq.write_table(pa.table({"a": lists}), path, write_statistics=False)
     lie(path, 1_000_000, 1)
     with pytest.raises(TooLarge, match="1,000,000 cells in all columns"):
+        check_parquet(path)
+
+
+def growing_texts(path: Path, rows: int, **options: object) -> int:
+    """Write texts each of which is the one before it and a letter. Returns the bytes that they come to."""
+    table = pa.table({"arm": ["x" * row for row in range(rows)]})
+    pq.write_table(table, path, use_dictionary=False, column_encoding={"arm": "DELTA_BYTE_ARRAY"}, **options)
+    return rows * (rows - 1) // 2
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_texts_that_repeat_their_beginnings_are_counted_at_full_length(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_MAX_TABLE_BYTES", "30000000")
+    path = tmp_path / "x.parquet"
+    options = {"write_statistics": False, "data_page_version": version}
+    assert growing_texts(path, 7000, **options) < 30_000_000  # bytes of text, to which offsets come
+    assert len(read_parquet(path)) == 7000
+    assert growing_texts(path, 8000, **options) > 30_000_000
+    assert path.stat().st_size < 100_000
+    with pytest.raises(TooLarge, match="has in its texts, once it is unpacked, more than 30,000,000 bytes"):
+        check_parquet(path)
+
+
+def test_no_more_of_texts_that_repeat_their_beginnings_is_read_than_their_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_MAX_TABLE_BYTES", "3000000")
+    path = tmp_path / "x.parquet"
+    long = pa.table({"arm": ["x" * 1_000_000 + str(row) for row in range(100)]})
+    pq.write_table(
+        long, path, use_dictionary=False, column_encoding={"arm": "DELTA_BYTE_ARRAY"}, write_statistics=False
+    )
+    rows, read = list[int](), pq.ParquetFile.iter_batches
+
+    def counted(*arguments: object, **options: object) -> Iterator[pa.RecordBatch]:
+        for batch in read(*arguments, **options):
+            rows.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", counted)
+    with pytest.raises(TooLarge, match="3,000,000 bytes"):
+        check_parquet(path)
+    assert max(rows) <= 3
+    assert sum(rows) <= 6
+
+
+def test_lists_of_texts_that_repeat_their_beginnings_are_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_MAX_TABLE_BYTES", "1000000")
+    path = tmp_path / "x.parquet"
+    lists = pa.table({"arm": [["x" * row for row in range(3000)]]})
+    pq.write_table(lists, path, use_dictionary=False, column_encoding={"arm.list.element": "DELTA_BYTE_ARRAY"})
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("it was read"))
+    with pytest.raises(TooLarge, match="may have in lists of texts"):
         check_parquet(path)
 
 
