@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from harness.claims.operands import OWNER_SET
 from harness.coordinates import format_level
 
 ORIGINS = {
@@ -161,7 +162,9 @@ def with_article(attack: str) -> str:
 
 
 def level_words(axis: str, value: object) -> str:
-    """`ε = 5`, `without noise`, `q = 0.1`."""
+    """`ε = 5`, `without noise`, `q = 0.1`, `an owner set of 2,811 records`."""
+    if axis == OWNER_SET:
+        return f"an owner set of {float(str(value)):,.0f} records"
     if axis == "epsilon" and value in (math.inf, None):
         return "without noise"
     return f"{LETTERS.get(axis, axis.replace('_', ' '))} = {format_level(value)}"
