@@ -73,8 +73,7 @@ def _judge_comparisons(compared: Comparisons, look: Look, part: Part) -> PartRes
             results.append(result)
         elif isinstance(node, WholeClaims):
             try:
-                each = Part(part.index, 1, part.alpha, part.fewest)
-                results.append(count_as_one([_judge_comparisons(one, look, each) for one in node.of]))
+                results.append(result_of_whole(node, look, part))
             except NothingToTest as nothing:
                 unknown.append(str(nothing))
         else:
@@ -83,6 +82,12 @@ def _judge_comparisons(compared: Comparisons, look: Look, part: Part) -> PartRes
         raise NothingToTest("; ".join(unknown))
     combined = combine(compared, results, part, words, compared.absent + len(unknown))
     return combined.add_to_reason(**fields) if fields else combined
+
+
+def result_of_whole(node: WholeClaims, look: Look, part: Part) -> PointResult:
+    """The result of claims that are counted as one place. Raises NothingToTest where there is no number of one."""
+    each = Part(part.index, 1, part.alpha, part.fewest)
+    return count_as_one([_judge_comparisons(one, look, each) for one in node.of])
 
 
 def test_in_words(compared: Comparisons, look: Look) -> str:
@@ -225,8 +230,8 @@ def combine(
     quantifier, alpha = compared.quantifier, part.alpha
     absent = compared.absent if absent is None else absent
     m, indices = len(results) + absent, range(len(results))
-    needed = {"all": m, "some": 1}.get(quantifier, compared.needed)
-    enough = [one.looked_at >= part.fewest or one.effect.of_records for one in results]
+    needed = needed_of(compared, m)
+    enough = [has_enough_repeats(one, part) for one in results]
     # Of the k points that support it most clearly, and of the m - k + 1 that oppose it most clearly, the last; of
     # several that are alike, the first.
     tie = -1 if needed == m else 1
@@ -276,6 +281,16 @@ def combine(
     undecided = conclude("inconclusive", "undecided", deciding_support)
     level = alpha / (m - needed + 1) / decides.corrected_by
     return replace(undecided, reason_fields_at=lambda: _outlook(decides.effect, level))
+
+
+def needed_of(compared: Comparisons, points: int) -> int:
+    """At how many of so many points a part has to hold."""
+    return {"all": points, "some": 1}.get(compared.quantifier, compared.needed)
+
+
+def has_enough_repeats(result: PointResult, part: Part) -> bool:
+    """Whether a point rests on as many repeats as a part asks for, or on no repeats at all."""
+    return result.looked_at >= part.fewest or result.effect.of_records
 
 
 def _correction(compared: Comparisons, points: int, needed: int, parts: int) -> str:

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from harness.claims.combine import judge_part
 from harness.claims.contrasts import BetweenEnds, Comparisons, Contrast, RepeatNumber, WeightedSum, leaves_of
 from harness.claims.evidence import Measurements
 from harness.claims.operands import MetricSeries, Number
 from harness.claims.results import Part
 from harness.claims.samples import Samples
+from harness.claims.support import Support
 from harness.claims.table_index import MetricKey
 from harness.claims.testing import Look
 from harness.claims.verdict import ControlName, ControlOutcome
@@ -36,7 +36,6 @@ from harness.controls.worlds import (
     least_protected,
 )
 from harness.coordinates import Place, place
-from harness.errors import HarnessError
 
 DRAWS = 100
 """How many tables of a control a claim is judged on."""
@@ -248,19 +247,13 @@ class _Trial:
         return self._judge("exchanged", samples)
 
     def _judge(self, control: ControlName, samples: Callable[[int], Samples]) -> ControlOutcome:
-        supported = 0
+        supported, support = 0, Support(self.compared, replace(self.part, alpha=ALPHA))
         for draw in range(self.draws):
-            supported += self._is_supported(samples(draw))
+            drawn = samples(draw)
+            supported += support.is_found(Look(drawn, drawn.table.design))
             if supported > MOST_SUPPORTED and draw + 1 >= min(FEWEST_DRAWS, self.draws):
                 return ControlOutcome(control=control, draws=draw + 1, supported=supported)
         return ControlOutcome(control=control, draws=self.draws, supported=supported)
-
-    def _is_supported(self, samples: Samples) -> bool:
-        try:
-            look = Look(samples, samples.table.design)
-            return judge_part(self.compared, look, replace(self.part, alpha=ALPHA)).outcome == "reproduced"
-        except HarnessError:  # in this draw there is nothing that could support it
-            return False
 
     def _curves(self) -> Iterator[MetricSeries]:
         for curve, _ in self._points():
