@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+from harness.claims.words import Word
+from harness.verdicts.baseline import Accepted, Baseline, compare
 from tests.conftest import REPO, run_cli
 
 SPECS = ["humphries2020/fig1", "humphries2020/fig4"]
@@ -135,6 +137,34 @@ def test_a_moved_interval_fails_and_last_digits_do_not(project: Path) -> None:
     result = verify(project)
     assert result.returncode == 1
     assert f"humphries2020/fig4#{claim}: effect and interval" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "found", "differs"),
+    [("0.4.3", 0.2008, True), ("0.6.0", 0.2008, False), ("0.6.0", 0.21, True), ("0.4.3", 0.2, False)],
+)
+def test_an_effect_that_another_version_computed_may_be_a_hundredth_apart(
+    version: str, found: float, differs: bool
+) -> None:
+    """A later dp-accounting bounds some mechanisms more tightly, which moves no verdict."""
+
+    def baseline(effect: float, version: str) -> Baseline:
+        accepted = Accepted(
+            spec_sha256="a",
+            measurements_sha256=None,
+            verdicts={"c": Word.REPRODUCED},
+            effects={"c": (effect, None, None)},
+            computed_by={"c": version},
+        )
+        return Baseline(profile="p", specs={"s": accepted})
+
+    assert bool(compare(baseline(0.2, "0.4.3"), baseline(found, version))) == differs
+
+
+def test_the_committed_baseline_says_what_computed_its_effects() -> None:
+    accepted = json.loads((REPO / "reports/sequential/baseline.json").read_text())["specs"]["humphries2020/games"]
+    assert accepted["computed_by"]["rdp-tightest"]
+    assert "no-general-bound" not in accepted["computed_by"]  # proved
 
 
 def test_a_part_is_verified_and_accepted_alone(project: Path) -> None:
