@@ -40,6 +40,7 @@ from harness.claims.operands import (
 from harness.claims.reasons import Reason
 from harness.config import Plugin, Registry
 from harness.coordinates import Level, Where
+from harness.formulas import FORMULAS
 from harness.metrics import METRICS
 
 
@@ -74,6 +75,27 @@ class ClaimKind(Plugin, HasTree):
     def tree(self) -> Expression:
         """The inequality, as readers of the verdict see it, each in a rendering of its own."""
 
+    @abstractmethod
+    def formula_names(self) -> Sequence[str]:
+        """Names of the formulas that it rests on."""
+
+    def operands(self) -> Sequence[MetricOperand]:
+        """Every measured side; none of a claim about theory."""
+        return ()
+
+    def patterns(self) -> Sequence[Contrast]:
+        """What each of its points compares, without the place: alternatives of which one is enough, mostly a single
+        one. From these it has a sentence and a plot in the measure of its left side.
+
+        Empty where its points are of comparisons that differ, or not measured; then they are told by their distance to
+        the line.
+        """
+        return ()
+
+    def doubled_tolerance(self) -> str | None:
+        """The tolerance that measurements are allowed, doubled, in words; None where there is none."""
+        return None
+
 
 class TheoryClaimKind(ClaimKind):
     """A kind of claim that needs no measurements."""
@@ -88,6 +110,9 @@ class TheoryClaimKind(ClaimKind):
     @abstractmethod
     def definitions(self) -> dict[str, str]:
         """What the names in the text stand for."""
+
+    def formula_names(self) -> Sequence[str]:
+        return [name for name in self.definitions() if name in FORMULAS]
 
     def computed_points(self) -> int:
         """At how many points it is computed one by one; 1 where it is proved, or played out, as a whole."""
@@ -138,10 +163,6 @@ class MeasuredClaimKind(ClaimKind):
         """The claims that it stands for, one for each of the names that it lists, all of which must hold."""
         return [self]
 
-    def operands(self) -> Sequence[MetricOperand]:
-        """Every measured side."""
-        return ()
-
     def arms(self) -> Sequence[str]:
         """Every arm that it speaks of."""
         return tuple(self.attacks())
@@ -164,6 +185,9 @@ class MeasuredClaimKind(ClaimKind):
         """Every formula that it compares with."""
         return ()
 
+    def formula_names(self) -> Sequence[str]:
+        return [formula.formula for formula in self.formulas()]
+
     def check(self, declared: NameScope) -> None:
         """Raises ValueError for a name that the spec does not declare; of one of its `parts`."""
         if self.needs_repeats:
@@ -185,10 +209,6 @@ class MeasuredClaimKind(ClaimKind):
         Raises HarnessError for what was not measured.
         """
 
-    def doubled_tolerance(self) -> str | None:
-        """Its tolerance doubled, in words; None where it has none."""
-        return None
-
     @property
     def needs_one_attack(self) -> bool:
         """Whether one of the attacks that it lists is enough."""
@@ -197,14 +217,6 @@ class MeasuredClaimKind(ClaimKind):
     def has_measured_alternative(self, table: Measurements) -> bool:
         """Whether one of its alternatives has measurements of its attacks."""
         return True
-
-    def patterns(self) -> Sequence[Contrast]:
-        """What each of its points compares, without the place: alternatives of which one is enough, mostly a single
-        one. From these it has a sentence and a plot in the measure of its left side.
-
-        Empty where its points are of comparisons that differ; then they are told by their distance to the line.
-        """
-        return ()
 
     def made_of(self) -> Sequence[MeasuredClaimKind]:
         """The claims that it is made of; none: it is whole by itself."""

@@ -30,13 +30,12 @@ from harness.report.drawing import Drawing
 from harness.report.figures import draw
 from harness.report.noise_table import NoiseTable, compare_noises
 from harness.report.panels import Intervals, drawn_metrics, panels_of
-from harness.report.pictures import draw_bounds, draw_counterexample
+from harness.report.pictures import HasSides, draw_bounds, draw_counterexample
 from harness.report.preparation import PreparationText, describe_preparation, describe_steps
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.report.vocabulary import metric_words
 from harness.spec.model import Spec
 from harness.spec.readings import readings
-from harness.theory.kinds.inequality import Inequality
 
 DECLARED = "noise_multipliers"
 """The field that declares noise."""
@@ -192,7 +191,7 @@ def counterexample(verdict: Verdict, spec: Spec, small: bool = False) -> Drawing
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
     names = verdict.numbers.counterexample.keys() - {"left", "right"}
     for part, outcome in zip(claim.theory, verdict.parts or (verdict.verdict,) * len(claim.theory), strict=False):
-        if isinstance(part, Inequality) and outcome == "violated" and set(part.over) == names:
+        if isinstance(part, HasSides) and outcome == "violated" and set(part.over) == names:
             return draw_counterexample(part, verdict.numbers.counterexample, verdict.id, small)
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -22,8 +23,7 @@ from harness.report.theme import Hover
 from harness.report.vocabulary import figure, letter
 from harness.spec.model import Spec
 from harness.spec.page import Panel
-from harness.theory.domain import Interval, number
-from harness.theory.kinds.inequality import Inequality
+from harness.theory.domain import Domain, Interval, number
 from harness.theory.term import Term
 
 Lines = dict[str, list[tuple[float, float]]]
@@ -87,7 +87,21 @@ def draw_picture(spec: Spec, table: pd.DataFrame, panel: Panel, picture: Picture
     return drawings[0] if drawings else None
 
 
-def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, small: bool = False) -> Drawing | None:
+@runtime_checkable
+class HasSides(Protocol):
+    """A claim on theory that compares two sides over a domain, whatever its kind: it can be drawn."""
+
+    left: Term
+    relation: str
+    right: Term
+    over: Domain
+
+    def text(self) -> str:
+        """The inequality, in plain text."""
+        ...
+
+
+def draw_counterexample(part: HasSides, at: Mapping[str, float], name: str, small: bool = False) -> Drawing | None:
     """Both sides of a refuted inequality along one of its variables, through the point that refutes it.
 
     The variable is the first whose domain is an interval, or has most values; None where there is none.
@@ -119,7 +133,7 @@ def draw_counterexample(part: Inequality, at: Mapping[str, float], name: str, sm
     return draw_sketches(1, paint, title, label, f"{name} counterexample {small}", SMALL if small else SIZE)
 
 
-def _spans(part: Inequality) -> dict[str, Array]:
+def _spans(part: HasSides) -> dict[str, Array]:
     """The values over which each variable is drawn."""
     spans: dict[str, Array] = {}
     for variable, domain in part.over.items():
@@ -135,7 +149,7 @@ def _spans(part: Inequality) -> dict[str, Array]:
     return spans
 
 
-def _side_names(part: Inequality) -> tuple[str, str]:
+def _side_names(part: HasSides) -> tuple[str, str]:
     if part.relation in ("<", "<="):
         return "left side, claimed to be smaller", "right side"
     if part.relation in (">", ">="):

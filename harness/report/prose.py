@@ -50,12 +50,11 @@ def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
 
 def _has_own_epsilon(part: ClaimKind) -> bool:
     """Whether a side has an epsilon that is fixed or chosen for it, so that points have none."""
-    operands = part.operands() if isinstance(part, MeasuredClaimKind) else ()
     return any(
         (operand.chosen is not None and operand.chosen.axis == "epsilon")
         or operand.fixed_axes.get("epsilon", math.inf) != math.inf
         or "epsilon" in operand.mean_over
-        for operand in operands
+        for operand in part.operands()
     )
 
 
@@ -83,7 +82,7 @@ def curve_with_article(curve: MetricSeries, spec: Spec) -> str:
 
 def _choice_sentence(part: ClaimKind, spec: Spec) -> str:
     """A sentence on how the place of a side is chosen; empty where none is."""
-    for operand in part.operands() if isinstance(part, MeasuredClaimKind) else ():
+    for operand in part.operands():
         if (chosen := operand.chosen) is not None:
             of = metric_words(chosen.metric)
             if chosen.arm is not None and spec.experiment is not None:
@@ -96,8 +95,7 @@ def _choice_sentence(part: ClaimKind, spec: Spec) -> str:
 
 def pattern_of(part: ClaimKind | None) -> Contrast | None:
     """What the points of a part compare, without the place, or the first of alternatives; None where that differs."""
-    patterns = part.patterns() if isinstance(part, MeasuredClaimKind) else ()
-    return patterns[0] if patterns else None
+    return part.patterns()[0] if part is not None and part.patterns() else None
 
 
 def left_interval(pattern: Contrast, point: Point) -> tuple[float | None, float | None] | None:

@@ -99,9 +99,14 @@ class Claim(Config):
     @property
     def has_tolerance(self) -> bool:
         """Whether some inequality of it, on measurements, is met within a tolerance."""
-        return any(isinstance(e, MeasuredClaimKind) and e.doubled_tolerance() is not None for e in self.expect)
+        return any(one.doubled_tolerance() is not None for one in self.expect)
 
     @property
     def theory(self) -> tuple[TheoryClaimKind, ...]:
         """What it says of theory; empty for a claim about measurements."""
         return tuple(e for e in self.expect if isinstance(e, TheoryClaimKind))
+
+    @property
+    def measured(self) -> tuple[MeasuredClaimKind, ...]:
+        """What it says of measurements; empty for a claim about theory."""
+        return tuple(e for e in self.expect if isinstance(e, MeasuredClaimKind))

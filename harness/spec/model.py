@@ -160,11 +160,7 @@ class Spec(Config):
 
     def parts(self, claim: Claim) -> Sequence[MeasuredClaimKind]:
         """The inequalities that a claim about measurements stands for, all of which must hold."""
-        parts: list[MeasuredClaimKind] = []
-        for expectation in claim.expect:
-            if isinstance(expectation, MeasuredClaimKind):
-                parts += expectation.parts(self.name_scope)
-        return parts
+        return [part for one in claim.measured for part in one.parts(self.name_scope)]
 
     @property
     def axes(self) -> tuple[str, ...]:

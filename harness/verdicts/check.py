@@ -32,7 +32,7 @@ from harness.verdicts.printed import Trial, try_on_printed_numbers
 from harness.verdicts.provenance import judging_code, provenance_of
 from harness.verdicts.rates import describe_rates, describe_turned_scores
 from harness.verdicts.theory import record_theory
-from harness.verdicts.wanted import share_out_repeats
+from harness.verdicts.wanted import Wanted
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def judge_spec(
         if look.method.name == "fixed":
             scaled = as_run(scaled, look.samples.table.repeats)
         elif later is not None:
-            open_claims = share_out_repeats(scaled, look, later, spent.repeats, judges, alpha).keys()
+            open_claims = Wanted(scaled, look, later, spent.repeats, judges, alpha).share_out().keys()
             spent = replace(spent, open_claims=open_claims)
             scaled = note_early_stop(scaled, len(open_claims)) if open_claims else scaled
     trials = {} if reading else try_on_printed_numbers(spec)
@@ -276,7 +276,7 @@ def _record_numbers(verdict: Verdict, parts: Sequence[MeasuredClaimKind], case: 
 
 def _inequality_tree(part: ClaimKind, spec: Spec) -> Expression:
     """The inequality of a part; for results without an epsilon, over the axes that it leaves open."""
-    if spec.results is None or "epsilon" in spec.axes or not isinstance(part, MeasuredClaimKind):
+    if spec.results is None or "epsilon" in spec.axes or not part.operands():
         return part.tree()
     closed = {axis for operand in part.operands() for axis in (*operand.fixed_axes, *operand.mean_over)}
     closed.add(getattr(part, "along", ""))

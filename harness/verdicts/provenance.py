@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from harness.claims.expectation import ClaimKind, MeasuredClaimKind, TheoryClaimKind
+from harness.claims.expectation import ClaimKind
 from harness.claims.verdict import Provenance
 from harness.formulas import FORMULAS
 from harness.hashing import code_fingerprint
@@ -72,15 +72,7 @@ def judging_code(parts: Sequence[ClaimKind]) -> str:
     import."""
     modules = {JUDGE, *(type(part).__module__ for part in parts)}
     for part in parts:
-        modules |= {FORMULAS[name].function.__module__ for name in _formulas_of(part)}
-        if isinstance(part, MeasuredClaimKind):
-            named = (METRICS.get(name) for operand in part.operands() for name in operand.metrics)
-            modules |= {module_of(metric) for metric in named if metric is not None}
+        modules |= {FORMULAS[name].function.__module__ for name in part.formula_names()}
+        named = (METRICS.get(name) for operand in part.operands() for name in operand.metrics)
+        modules |= {module_of(metric) for metric in named if metric is not None}
     return code_fingerprint(*closure(*sorted(modules)))
-
-
-def _formulas_of(part: ClaimKind) -> Iterable[str]:
-    if isinstance(part, MeasuredClaimKind):
-        return [formula.formula for formula in part.formulas()]
-    assert isinstance(part, TheoryClaimKind)
-    return [name for name in part.definitions() if name in FORMULAS]

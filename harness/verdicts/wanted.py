@@ -53,38 +53,7 @@ def repeats_wanted(
     present = repeats_of(table, scaled.spec.own_experiment.coordinates)
     look = look_at(scaled, table)
     later = LaterRepeats(scaled, table, look)
-    return share_out_repeats(scaled, look, later, present, judges_of(scaled.spec, alpha), alpha, cheapest)
-
-
-def share_out_repeats(
-    scaled: Scaled,
-    look: Look,
-    later: LaterRepeats,
-    present: Mapping[Attacked, int],
-    judges: Mapping[str, JudgeClaim],
-    alpha: float,
-    cheapest: bool = False,
-) -> dict[str, dict[Attacked, int]]:
-    """Repeats that each cell and attack needs next, by claim, from a look at all repeats and what judges each claim.
-
-    `present`: repeats that each cell and attack has. Raises ClaimError for a claim that cannot be judged.
-    """
-    wanted = _Wanted(scaled, look, later, present, judges, alpha)
-    if scaled.basis != "distribution-free":
-        stages = [wanted.by_open_claims]
-    else:
-        stages = [wanted.by_open_claims, wanted.by_claims_to_confirm, wanted.by_claims_to_stand]
-    of_stages = (_without_present(stage(), present) for stage in stages)
-    if cheapest:
-        needs = {claim: needed for of_stage in of_stages for claim, needed in of_stage.items()}
-        until = {claim: needed for stage in stages for claim, needed in stage(expected=True).items()}
-        needs = keep_cheapest(needs, until, by_cell(present))
-    else:
-        needs = next(filter(None, of_stages), {})
-    if not needs and scaled.basis == "distribution-free":
-        of_levels = (_without_present(wanted.by_ranges(level), present) for level in (alpha, 1 / TARGETS["bets"]))
-        needs = next(filter(None, of_levels), {})
-    return needs
+    return Wanted(scaled, look, later, present, judges_of(scaled.spec, alpha), alpha).share_out(cheapest)
 
 
 def _without_present(needs: Needs, present: Mapping[Attacked, int]) -> Needs:
@@ -96,9 +65,12 @@ def _without_present(needs: Needs, present: Mapping[Attacked, int]) -> Needs:
     }
 
 
-class _Wanted:
-    """What the claims of a spec want next. `expected`: the repeats that are expected to do, not those of the next
-    look."""
+class Wanted:
+    """What the claims of a spec want next, from a look at all repeats and what judges each claim.
+
+    `present`: repeats that each cell and attack has. `expected`: the repeats that are expected to do, not those of the
+    next look. Raises ClaimError for a claim that cannot be judged.
+    """
 
     def __init__(
         self,
@@ -112,6 +84,7 @@ class _Wanted:
         experiment = scaled.spec.own_experiment
         assert experiment is not None
         self._spec, self._look, self._present, self._alpha = scaled.spec, look, present, alpha
+        self._is_distribution_free = scaled.basis == "distribution-free"
         self._limits = Limits(experiment.repeats, scaled.repeat_limit, experiment.models() / experiment.repeats)
         self._results = judge_all_claims(scaled.spec, look, judges)
         late = [claim for claim in scaled.spec.claims if claim.id in self._results and later.seen_before(claim)]
@@ -125,6 +98,26 @@ class _Wanted:
             if later.can_be_new(claim) and is_decided(parts := self._results[claim.id]) and not is_exact(parts)
         ]
         self._target = 1 / TARGETS["t-test"]
+
+    def share_out(self, cheapest: bool = False) -> dict[str, dict[Attacked, int]]:
+        """Repeats that each cell and attack needs next, by claim; only claims that need some.
+
+        `cheapest`: keep only claims expected to need few further models beside the cheapest.
+        """
+        stages = [self.by_open_claims]
+        if self._is_distribution_free:
+            stages += [self.by_claims_to_confirm, self.by_claims_to_stand]
+        of_stages = (_without_present(stage(), self._present) for stage in stages)
+        if cheapest:
+            needs = {claim: needed for of_stage in of_stages for claim, needed in of_stage.items()}
+            until = {claim: needed for stage in stages for claim, needed in stage(expected=True).items()}
+            needs = keep_cheapest(needs, until, by_cell(self._present))
+        else:
+            needs = next(filter(None, of_stages), {})
+        if not needs and self._is_distribution_free:
+            levels = (self._alpha, 1 / TARGETS["bets"])
+            needs = next(filter(None, (_without_present(self.by_ranges(level), self._present) for level in levels)), {})
+        return needs
 
     def by_open_claims(self, expected: bool = False) -> Needs:
         """By those that all repeats do not decide."""
