@@ -63,6 +63,15 @@ def path_below(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
 
 
+def resolve_links(path: Path) -> Path:
+    """The path without links. Raises RuntimeError for links in a circle, which Python 3.13 leaves as they are; OSError
+    for what cannot be looked up, ValueError for a name with a NUL."""
+    found = path.resolve()
+    if found.is_symlink():
+        raise RuntimeError(f"Symlink loop from {str(path)!r}")
+    return found
+
+
 def find_project(start: Path | None = None) -> Project:
     """The nearest directory upwards from `start` that has `specs/` and `params.yaml`; where none has both, the nearest
     with a file of YAML below `specs/`.
@@ -70,7 +79,7 @@ def find_project(start: Path | None = None) -> Project:
     Raises HarnessError where there is none.
     """
     try:
-        here = (start or Path.cwd()).resolve()
+        here = resolve_links(start or Path.cwd())
     except (RuntimeError, OSError) as error:
         raise HarnessError(f"{start or '.'}: no folder: {error}") from None
     with_specs = [directory for directory in (here, *here.parents) if (directory / "specs").is_dir()]

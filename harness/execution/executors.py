@@ -20,6 +20,7 @@ from harness.execution.schedule import Batch
 from harness.execution.work import run_pieces_here
 from harness.paths import Project
 from harness.processes import SAFE_ENVIRONMENT, collect_as_usual, end_without_collecting, set_variable
+from harness.streams import import_quietly
 
 # The variables that libraries take their number of threads from.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
@@ -128,6 +129,7 @@ def _start_worker(parent: int) -> None:
     """Initialise a worker: it ignores Ctrl-C, and ends itself when its parent is gone (killed, out of memory)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_without_collecting()  # for which a run would wait
+    import_quietly("tensorflow", CHATTER)
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -148,6 +150,10 @@ def _hold_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+CHATTER = r"I0000 |WARNING: All log messages before absl|To enable the following instructions"
+"""Beginnings of lines that TensorFlow from 2.18 on writes as it is imported, whatever TF_CPP_MIN_LOG_LEVEL says."""
 
 
 def _read_tensorflow() -> None:

@@ -116,7 +116,7 @@ def dependent_advantage(epsilon: Number, n: Number, components: Number) -> Numbe
     epsilon-DP for one replaced record. The attack calls a record a member if it is the value named: the TPR is
     1 / (1 + (components - 1) exp(-n epsilon / 2)), and the FPR is 1 / components.
 
-    >>> round(dependent_advantage(0.1, 200.0, 20.0), 4)
+    >>> round(float(dependent_advantage(0.1, 200.0, 20.0)), 4)
     0.9491
     """
     return 1.0 / (1.0 + (components - 1.0) * exp(-1.0 * n * epsilon / 2.0)) - 1.0 / components

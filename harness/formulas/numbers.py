@@ -47,7 +47,7 @@ erfc = _function("erfc", lambda x: scipy.special.erfc(x))  # looked up when aske
 def normal_cdf(x: Number) -> Number:
     """The probability that a standard normal variable is at most `x`.
 
-    >>> normal_cdf(0.0)
+    >>> float(normal_cdf(0.0))
     0.5
     """
     like = getattr(x, "like", None)  # a ball's own constants carry its precision

@@ -19,6 +19,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from harness.bounds import SPEC_BYTES, SPEC_VALUES, read_text
 from harness.errors import HarnessError
+from harness.paths import resolve_links
 from harness.reading_bounds import check_place
 from harness.spec.yaml_nodes import compose, events, items_of, line_of, value_of
 
@@ -98,7 +99,7 @@ def load_document(path: Path) -> Document:
 
 def _load(path: Path, chain: tuple[Path, ...]) -> Document:
     try:
-        path = path.resolve()
+        path = resolve_links(path)
     except (RuntimeError, ValueError, OSError) as error:  # links in a circle, a NUL in the name
         raise HarnessError(f"{_printable_path(path)}: no path of a file: {error}") from None
     check_place(path, f"{chain[-1]}:1: extends: {path}" if chain else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.metadata import version
 from typing import Any
 
 import dp_accounting as dpa
@@ -88,8 +89,13 @@ def test_two_steps_of_group_privacy(epsilon: float, delta: float) -> None:
 
 
 def test_what_the_accountant_cannot_calibrate_is_named() -> None:
-    with pytest.raises(HarnessError, match="no noise for epsilon 1e-09 at delta 1e-200 and 50 steps"):
-        noise_multiplier_for(1e-9, N, BATCH, 50, 1e-200)
+    try:
+        noise = noise_multiplier_for(1e-9, N, BATCH, 50, 1e-200)
+    except HarnessError as error:
+        assert "no noise for epsilon 1e-09 at delta 1e-200 and 50 steps" in str(error)
+    else:  # later versions of dp-accounting find some
+        assert version("dp-accounting") != "0.4.3"
+        assert epsilon_of(noise, N, BATCH, 50, 1e-200) <= 1e-9 * (1 + 1e-6)
 
 
 def test_group_privacy_never_takes_a_delta_that_numbers_cannot_hold() -> None:

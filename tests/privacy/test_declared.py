@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from importlib.metadata import version
 
 import dp_accounting
 import pytest
@@ -26,6 +27,10 @@ RELEASED = {0.01: 525, 0.05: 150, 0.1: 70, 0.5: 13.8, 1: 7, 5: 1.669, 10: 1.056,
 """Noise multipliers by epsilon, of the code released with jayaraman2019."""
 
 
+BOUNDS_FRACTIONS = tuple(map(int, version("dp-accounting").split(".")[:2])) >= (0, 5)
+"""Whether dp-accounting bounds divergences of fractional orders from above, in place of computing them."""
+
+
 @pytest.mark.parametrize("noise", [525.0, 150.0, 7.0, 1.056, 0.551])
 def test_the_accountant_of_2019_is_all_its_orders_with_its_conversion(noise: float) -> None:
     """Divergences by dp-accounting's sums; the conversion written out."""
@@ -34,7 +39,8 @@ def test_the_accountant_of_2019_is_all_its_orders_with_its_conversion(noise: flo
     accountant.compose(dp_accounting.SelfComposedDpEvent(step, RUN.steps))
     more = math.log(1 / RUN.delta)
     expected = min(rdp + more / (order - 1) for order, rdp in zip(ORDERS_2019, accountant._rdp, strict=True))
-    assert ACCOUNTANTS["rdp-2019"].epsilon(noise, RUN) == pytest.approx(expected, rel=1e-6)
+    own = ACCOUNTANTS["rdp-2019"].epsilon(noise, RUN)
+    assert own <= expected * (1 + 1e-6) if BOUNDS_FRACTIONS else own == pytest.approx(expected, rel=1e-6)
 
 
 HISTORY = json.loads((REPO / "benchmarks" / "tf_privacy_history.json").read_text(encoding="utf-8"))
@@ -55,8 +61,13 @@ def test_the_accountant_of_2019_is_every_version_of_tensorflow_privacy_until_its
     step = dp_accounting.PoissonSampledDpEvent(RUN.rate, dp_accounting.GaussianDpEvent(noise))
     accountant = dp_accounting.rdp.RdpAccountant(list(ORDERS_2019))
     accountant.compose(dp_accounting.SelfComposedDpEvent(step, RUN.steps))
-    assert [v["scripts"][place] for v in after] == pytest.approx([accountant.get_epsilon(RUN.delta)] * 16, rel=1e-6)
-    assert ACCOUNTANTS["rdp"].epsilon(noise, RUN) <= accountant.get_epsilon(RUN.delta) < own
+    now, since = accountant.get_epsilon(RUN.delta), [v["scripts"][place] for v in after]
+    if BOUNDS_FRACTIONS:
+        assert max(since) <= now * (1 + 1e-6)
+    else:
+        assert since == pytest.approx([now] * 16, rel=1e-6)
+        assert now < own
+    assert ACCOUNTANTS["rdp"].epsilon(noise, RUN) <= now
 
 
 @pytest.mark.parametrize(
@@ -74,6 +85,9 @@ def test_released_noises_come_out_of_it(epsilon: float, text: str) -> None:
     assert f"{ACCOUNTANTS['rdp-2019'].noise_multiplier(epsilon, RUN):.{digits}g}" == text
 
 
+@pytest.mark.skipif(
+    BOUNDS_FRACTIONS, reason="this dp-accounting bounds fractional orders, the earlier ones computed them"
+)
 @pytest.mark.parametrize(
     ("epsilon", "text"),
     [
