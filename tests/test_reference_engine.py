@@ -37,6 +37,8 @@ def test_without_tensorflow_privacy_its_specs_are_not_run_and_others_are(
 ) -> None:
     make_project(SMALL_SPEC, "own/fast")
     root = make_project(SMALL_SPEC.replace("engine: fast", "engine: tf-privacy"), "own/reference").root
+    (root / "params.yaml").write_text("profile: full\nprofiles:\n  full: {own_seeds: true}\n")  # as the profile quick
+    (root / "specs/declared.json").write_text("{}\n")
     (tmp_path / "start").mkdir()
     (tmp_path / "start/sitecustomize.py").write_text(WITHOUT)
 
@@ -57,6 +59,10 @@ def test_without_tensorflow_privacy_its_specs_are_not_run_and_others_are(
     assert judged["own/reference#biased-beats-iid"]["verdict"] == "not run"
     assert judged["own/reference#biased-beats-iid"]["reason"] == SAYS
     assert judged["own/fast#biased-beats-iid"]["verdict"] != "not run"
+
+    for command in (["report"], ["status"], ["plan"]):
+        answered = harness(*command)
+        assert answered.returncode == 0, answered.stderr
 
     # An accepted verdict of a machine that has it is no fault of one that has not.
     harness("compare", "--update", "-q")

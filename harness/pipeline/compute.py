@@ -295,7 +295,7 @@ def core_seconds(run: Run) -> dict[str, dict[str, float]] | None:
     A piece that two specs share counts in both.
     """
     try:
-        plan = make_plan(run.context.project, run.spec)
+        plan = make_plan(run.context.project, run.spec, to_run=False)
     except HarnessError:
         return None
     store = Store(run.context.project.store)

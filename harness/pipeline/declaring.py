@@ -9,7 +9,9 @@ import pandas as pd
 
 from harness.claims.later import Seen
 from harness.coordinates import Cell, place
+from harness.execution.table import read_table
 from harness.pipeline.context import Context, Run
+from harness.pipeline.sources import REASON
 from harness.spec.declared import TABLE
 from harness.spec.recording import add_shared, record_before_runs
 
@@ -48,7 +50,10 @@ def _seen(run: Run, before: Collection[str]) -> Seen:
     if experiment is None or not path.is_file():
         return {}
     axes = [*experiment.coordinates]
-    own = pd.read_parquet(path, columns=["arm", *axes, "repeat", "cell"]).drop_duplicates()
+    table = read_table(path)
+    if REASON in table:  # it was not run here
+        return {}
+    own = table[["arm", *axes, "repeat", "cell"]].drop_duplicates()
     shared: dict[Cell, int] = {}
     for arm, *levels, repeat, _ in own[own["cell"].isin(before)].itertuples(index=False, name=None):
         where = {axis: level for axis, level in zip(axes, levels, strict=True) if level == level and level is not None}
