@@ -109,6 +109,8 @@ class EngineTraining:
         self.model: Model = Mlp(hidden=hidden) if hidden else Logistic()
         rate = {"learning_rate": NETWORK_LEARNING_RATE} if hidden else {}
         self.engine, self.training = ENGINES[name](), question.training(name, **{**rate, **changed})
+        if not self.engine.cuts_batches:
+            raise HarnessError(f"audit: {name} is an engine of spec files alone; audit the function: FILE.py:FUNCTION")
         self.sigma = question.noise_multiplier()
 
     def __call__(self, jobs: Sequence[tuple[Array, Array, int]]) -> list[EngineModel]:

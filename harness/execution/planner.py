@@ -45,6 +45,7 @@ from harness.privacy.accounting import steps_of
 from harness.progress import Progress
 from harness.training.engine import ENGINES
 from harness.training.forward import placed_layers
+from harness.training.models.function import FunctionModel
 
 if TYPE_CHECKING:
     from harness.spec.model import Spec
@@ -229,6 +230,8 @@ def _calibrate(store: Store, setup: Setup, epsilon: float, records: int) -> floa
     privacy = setup.privacy
     if privacy.noise_multipliers is not None and not math.isinf(epsilon):
         return privacy.noise_multipliers.values[epsilon]
+    if math.isinf(epsilon) and not ENGINES[setup.training.engine].cuts_batches:
+        return 0.0  # its batches, if it has any, need not fit the records
     accountant = ACCOUNTANTS[privacy.accountant]
     run = Run(records, setup.training.batch_size, setup.training.epochs, privacy.delta)
     question = {
@@ -267,8 +270,9 @@ class _Estimates(Costs):
                 )
         self.setup, training = setup, setup.training
         width, n_classes = input_width(setup.dataset, table)
+        of_function = isinstance(setup.model, FunctionModel)  # its layers are known to its function alone
         try:
-            placed = placed_layers(setup.model, width, n_classes)
+            placed = [] if of_function else placed_layers(setup.model, width, n_classes)
         except ValueError as error:
             raise ModelError(f"{error}; choose another dataset or another model") from None
         self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
@@ -280,6 +284,8 @@ class _Estimates(Costs):
 
     def training(self, noise_multiplier: float, records: int) -> float:
         training = self.setup.training
+        if not ENGINES[training.engine].cuts_batches:  # nothing says how long it takes
+            return SECONDS_PER_MODEL["tf-privacy"]
         steps = steps_of(records, training.batch_size, training.epochs)
         return training_seconds(training.engine, steps, noise_multiplier > 0, self.parameters, self.operations)
 

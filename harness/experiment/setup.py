@@ -231,6 +231,9 @@ class Setup(Config):
             raise ValueError(refusal)
         if self.training.engine not in ENGINES.names():
             raise ValueError(f"unknown engine {self.training.engine!r}; known: {', '.join(ENGINES.names())}")
+        if self.model.engine not in (None, self.training.engine):
+            kind, engine = self.model.plugin_name(), self.model.engine
+            raise ValueError(f"model: kind {kind} is trained by one engine; write training: {{engine: {engine}}}")
         refusal = ENGINES[self.training.engine]().refuses(self.model, self.training)
         if refusal is not None:
             raise ValueError(refusal)
@@ -242,7 +245,7 @@ class Setup(Config):
                 f"pools.{halves[0]}: models on halves need noise for half of the records, and noise_multipliers are "
                 "declared for all of them; use privacy: none, or leave noise_multipliers out"
             )
-        if self.training.batch_size > self.train_size:
+        if self.training.batch_size > self.train_size and ENGINES[self.training.engine].cuts_batches:
             what = "sizes.members" if self.train_size == self.sizes.members else "the number of records trained on"
             raise ValueError(
                 f"training.batch_size ({self.training.batch_size}) is larger than {what} ({self.train_size}); no whole "

@@ -20,10 +20,10 @@ import yaml
 from harness.data.dataset import TableDataset
 from harness.data.datasets.csv_table import CsvTable
 from harness.escaping import visible_json
-from harness.experiment.results import ResultsFile
 from harness.pipeline.context import Context, Run
 from harness.pipeline.results import results_file
 from harness.pipeline.sources import source_of_run
+from harness.spec.functions import files_of_functions
 from harness.spec.plugin_packages import REQUIREMENTS
 
 PLAIN = re.compile(r"[\w./${}-]+")
@@ -89,14 +89,16 @@ def _paths_of_code(root: Path, folder: str) -> list[str]:
 
 
 def _own_tables(context: Context, specs: Sequence[Run]) -> list[str]:
-    """Paths of one's own tables."""
+    """Paths of one's own tables, files of results and training functions."""
     tables = {d.path for one in specs for d in source_of_run(one).datasets(one) if isinstance(d, CsvTable)}
-    return sorted(tables | {_path_of_results(context, one.spec.results) for one in specs if one.spec.results})
+    files = [results_file(one.spec.results) for one in specs if one.spec.results]
+    files += [path for one in specs for path in files_of_functions(one.spec)]
+    return sorted(tables | {_path_in_project(context, path) for path in files})
 
 
-def _path_of_results(context: Context, results: ResultsFile) -> str:
+def _path_in_project(context: Context, file: Path) -> str:
     """From the checkout's root, where it is in it."""
-    path, root = results_file(results).resolve(), context.project.root.resolve()
+    path, root = file.resolve(), context.project.root.resolve()
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 

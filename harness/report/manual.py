@@ -37,6 +37,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "walk-paper",
         "walk-project",
         "authoring",
+        "your-training",
         "language",
         "profiles",
         "real-data",

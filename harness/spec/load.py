@@ -25,6 +25,7 @@ from harness.spec.counts import check_counts, check_domains
 from harness.spec.declared import mark_seen
 from harness.spec.document import Document, Keys, from_here, load_document, locate
 from harness.spec.fields import known_fields
+from harness.spec.functions import CODE
 from harness.spec.model import Spec
 from harness.spec.plugin_packages import name_packages
 from harness.spec.quotations import mark_compared
@@ -298,7 +299,7 @@ def _explain(document: Document, fault: ErrorDetails) -> str:
     dotted = ".".join(map(str, document.keys_in_file(keys))) or "spec"
     kind, message = fault["type"], fault["msg"]
     if kind == "extra_forbidden":
-        known = known_fields(tuple(fault["loc"])[:-1])
+        known = [name for name in known_fields(tuple(fault["loc"])[:-1]) if name != CODE]
         if loc[:-1] == ("experiment",):
             known = sorted({*known} - {CONTENT} if CONTENT in known else {*known, *SHARED} - {"axes"})
         elif loc[:-1] == ():

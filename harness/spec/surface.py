@@ -19,6 +19,7 @@ from harness.identity import spec_fields
 from harness.results.cells import ResultsFault
 from harness.results.rows import describe_results
 from harness.spec.document import MOST_DEPTH, Document, Fields, Keys, locate, merge, without_nulls
+from harness.spec.functions import complete_functions
 
 SHARED = frozenset(spec_fields(Setup))
 """Fields that an experiment gives for all its arms, and an arm for itself."""
@@ -39,6 +40,7 @@ def core(document: Document) -> Document:
         _complete_results(completed, experiment)
     elif isinstance(experiment, dict):
         _complete_arms(completed, experiment)
+        complete_functions(completed)
     attacks = completed.data.get("attacks")
     if isinstance(attacks, dict):
         _attack_axes(completed, attacks)

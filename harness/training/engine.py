@@ -44,6 +44,8 @@ class Engine(Plugin):
     """Modules whose code decides every result of the engine; part of a cell's name."""
     packages: ClassVar[tuple[str, ...]] = ()
     """Installed packages whose versions decide the result; part of a cell's name."""
+    cuts_batches: ClassVar[bool] = True
+    """Whether it cuts whole batches of `batch_size` records, so that there have to be as many."""
 
     def modules_for(self, model: Model) -> tuple[str, ...]:
         """The modules whose code decides what training `model` gives: the engine's, the model's, its layers'."""

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from harness.arrays import Array
+from harness.errors import HarnessError
 from harness.training import forward
 from harness.training.as_keras import keras_layers
 from harness.training.forward import FORWARD_BYTES, placed_layers
+from harness.training.function_process import ask_function
 from harness.training.model import Model, Weights
+from harness.training.models.function import FunctionModel
 from harness.training.runtime import import_tensorflow
 
 ROWS = 4096
@@ -66,6 +69,9 @@ class Labels:
         self.model, self.weights = model, weights
 
     def __call__(self, features: Array) -> Array:
+        if isinstance(self.model, FunctionModel):
+            most_likely: Array = log_probabilities(self.model, self.weights, features).argmax(axis=1)
+            return most_likely
         network = _compiled(self.model, features.shape[1], len(self.weights[-1]))
         return network.labels(self, self.weights, features)
 
@@ -73,8 +79,11 @@ class Labels:
 def log_probabilities(model: Model, weights: Weights, features: Array) -> Array:
     """The log-softmax outputs (n, n_classes) float32: of images by TensorFlow, of all else by NumPy.
 
-    Products of matrices are NumPy's as fast as TensorFlow's; convolutions are more than twice as fast there.
+    Products of matrices are NumPy's as fast as TensorFlow's; convolutions are more than twice as fast there. A model of
+    a function is asked in the process that has the function.
     """
+    if isinstance(model, FunctionModel):
+        return ask_function(model, weights, features)
     if len(model.input_shape(features.shape[1])) == 1:
         return forward.log_probabilities(model, weights, features)
     return _compiled(model, features.shape[1], len(weights[-1])).log_probabilities(object(), weights, features)
@@ -85,6 +94,8 @@ def gradient_norms(model: Model, weights: Weights, features: Array, labels: Arra
 
     `features` are (k, d) and `labels` (k,). The l2 penalty, which sees no record, is left out.
     """
+    if isinstance(model, FunctionModel):
+        raise HarnessError(f"{model.path}: a model of a function gives no gradients; leave this attack out")
     tf = import_tensorflow()
     network = tf.keras.Sequential(keras_layers(model, features.shape[1], len(weights[-1])))
     network.set_weights(weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -19,6 +20,9 @@ class Model(Plugin):
 
     l2: float = Field(default=0.0, ge=0)
     """Coefficient of the sum of squared kernel entries added to the loss (never clipped: it sees no record)."""
+
+    engine: ClassVar[str | None] = None
+    """The one engine that trains it; None: any may."""
 
     @abstractmethod
     def layers(self, n_classes: int) -> tuple[Layer, ...]:

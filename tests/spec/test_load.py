@@ -66,7 +66,7 @@ CASES = [
         "engine: fast",
         "engine: torch",
         "experiment",
-        "unknown engine 'torch'; known: fast, tf-privacy, tf-privacy-common-noise",
+        "unknown engine 'torch'; known: fast, function, tf-privacy, tf-privacy-common-noise",
     ),
     ("arm: size, attack", "arm: sise, attack", "claims", "unknown arm 'sise'; did you mean 'size'?"),
     ("{metric: advantage, arm: size", "{metric: advantges, arm: size", "spec", "unknown metric 'advantges'"),

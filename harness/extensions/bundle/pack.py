@@ -34,6 +34,7 @@ from harness.report.installed import (
 from harness.report.portable import portable_specs
 from harness.report.prose import sentence
 from harness.report.vocabulary import letters
+from harness.spec.functions import files_of_functions
 from harness.spec.profile import DECLARED
 
 PROJECT_FILES = (
@@ -191,6 +192,9 @@ def _files_of_project(run: Run) -> Iterator[tuple[Path, str]]:
         results = source_of_run(run).file(run).resolve()
         _archive_name(run.context, results)
         yield results, "results from elsewhere"
+    for path in files_of_functions(run.spec):
+        _archive_name(run.context, path.resolve())
+        yield path.resolve(), "training function"
     if (table := run.measurements_file).is_file():
         yield table, "table of measurements"
     for path in sorted((run.folder / "readings").glob("*/measurements.parquet")):

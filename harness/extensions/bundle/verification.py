@@ -202,7 +202,7 @@ def describe_unknowns(root: Path, run: Run, files: Sequence[str]) -> list[str]:
         if PurePosixPath(name).suffix.lower() in PROGRAMS and name.split("/")[0] not in ("harness", PLUGINS)
     ]  # fmt: skip
     if programs:
-        lines.append(f"programs that no bundle needs, and that are not run: {list_some(programs)}")
+        lines.append(f"programs, none of which is run: {list_some(programs)}")
     if run.spec.experiment is not None:
         where = source_of_run(run).file(run).resolve()
         name = (where.relative_to(root) if where.is_relative_to(root) else where).as_posix()

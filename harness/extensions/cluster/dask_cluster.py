@@ -38,6 +38,7 @@ from harness.files import sha256_file, write_bytes
 from harness.hashing import fingerprint
 from harness.paths import Project
 from harness.progress import Progress
+from harness.training.models.function import FunctionModel
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -144,6 +145,10 @@ def _tables_of(project: Project, piece: Piece) -> set[str]:
     reads_features = isinstance(attack, Attack) and attack.reads_features
     if piece.kind not in ("split", "train") and not reads_features:
         return set()
+    if isinstance(piece.settings.get("model"), FunctionModel):
+        raise HarnessError(
+            "model.path: a training function runs on this machine alone; run this spec without a cluster"
+        )
     dataset = piece.root.settings["dataset"]
     if not isinstance(dataset, TableDataset):
         return set()

@@ -103,7 +103,7 @@ def test_nothing_of_the_archive_is_run(content: Mapping[str, bytes], tmp_path: P
     assert ran.returncode == 0, ran.stderr
     assert "files that differ from the installed ones: harness/__init__.py, " in ran.stdout
     assert "1 files that the installed harness does not have: harness/new.py" in ran.stdout
-    assert "not known: programs that no bundle needs, and that are not run: conftest.py, " in ran.stdout
+    assert "not known: programs, none of which is run: conftest.py, " in ran.stdout
     zipfile.ZipFile(packed).extractall(tmp_path / "there")
     subprocess.run(
         [sys.executable, "-m", "harness", "--version"], cwd=tmp_path / "there", env=env, capture_output=True, check=False
