@@ -1,4 +1,4 @@
-"""Softmax regression by DP-SGD in JAX: whole gradients are clipped record by record, and noise is added to their sum."""
+"""Softmax regression by DP-SGD in JAX: gradients are clipped record by record, and noise is added to their sum."""
 
 import jax
 import jax.numpy as jnp

@@ -25,6 +25,6 @@ def train(records, labels, n_classes, *, seed, epochs, batch_size, learning_rate
 def predict(arrays, records):
     model = network(records.shape[1], len(arrays[-1]))
     with torch.no_grad():
-        for parameter, array in zip(model.parameters(), arrays):
+        for parameter, array in zip(model.parameters(), arrays, strict=True):
             parameter.copy_(torch.from_numpy(array))
         return torch.softmax(model(torch.from_numpy(np.asarray(records))), dim=1).numpy()
