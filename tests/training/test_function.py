@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import log_softmax
 
@@ -338,6 +341,40 @@ def test_an_argument_can_be_an_axis(project: Path) -> None:
     ran = run_forest(project)
     assert ran.returncode == 0, ran.stderr
     assert verdict_of(project) == "reproduced"
+
+
+JAX = os.environ.get("HARNESS_TEST_JAX") or (sys.executable if importlib.util.find_spec("jax") else None)
+"""An interpreter that has JAX, which the project does not need."""
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(JAX is None, reason="needs JAX, here or in the interpreter that HARNESS_TEST_JAX names")
+def test_dp_sgd_in_jax_is_judged_beside_the_fast_engine(project: Path) -> None:
+    """With noise and without, both have models of one accuracy."""
+    shutil.copy(REPO / "examples/training/jax_softmax.py", project / "specs/own")
+    path = project / "specs/own/forest.yaml"
+    head = path.read_text().split("  arms:")[0]
+    path.write_text(
+        f"""{head}  arms:
+    fast: {{model: {{kind: logistic}}, training: {{engine: fast}}}}
+    jax: {{model: {{kind: function, path: "jax_softmax.py:train", python: {JAX}}}, training: {{engine: function}}}}
+  training: {{optimizer: sgd, learning_rate: 0.5, batch_size: 20, epochs: 3}}
+  privacy: {{epsilons: [0.3, .inf], delta: 1.0e-3}}
+  repeats: 20
+claims:
+  - id: noise-costs
+    where: here
+    statement: Noise costs accuracy.
+    expect: {{kind: compare, left: {{metric: accuracy_test, arm: jax}}, relation: "<", right: {{at: {{epsilon: .inf}}}}, at: [0.3]}}
+"""
+    )
+    ran = run_forest(project)
+    assert ran.returncode == 0, ran.stderr
+    assert verdict_of(project) == "reproduced"
+    table = pd.read_parquet(project / "reports/full/own/forest/measurements.parquet")
+    accuracy = table[table["metric"] == "accuracy_test"].groupby(["epsilon", "arm"])["value"].mean().unstack()
+    assert accuracy["jax"].tolist() == pytest.approx(accuracy["fast"].tolist(), abs=0.04)
+    assert accuracy["jax"].min() < accuracy["jax"].max() - 0.04  # the noise is felt
 
 
 def test_nothing_of_a_function_runs_where_nothing_is_trained(project: Path) -> None:
