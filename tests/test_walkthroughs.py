@@ -116,6 +116,8 @@ def test_yaml_is_valid(block: str, make_project: Callable[..., Project], walk: M
 
         assert [finding.id for finding in read_findings(findings)] == [one["id"] for one in data["findings"]]
         return
+    for file, function in re.findall(r"(\w+\.py):(\w+)", block):  # training functions, of which nothing is run here
+        (project.specs / "own" / file).write_text(f"def {function}(records, labels, **settings): ...\n")
     for number, spec in enumerate(as_specs(block)):
         path = project.specs / "own" / f"doc{number}.yaml"
         if spec["paper" if "paper" in spec else "extends"] == "carlini2022":
@@ -134,7 +136,8 @@ def test_yaml_is_valid(block: str, make_project: Callable[..., Project], walk: M
 @pytest.mark.parametrize("block", [one for one in fenced("python") if not one.values[0].startswith(">>>")])
 def test_python_runs(block: str) -> None:
     # Examples with prompts are doctests (tests/inference/test_examples.py).
-    if "dask_jobqueue" in block or "mlflow" in block:  # a cluster; runs, which `test_recipes` has
+    # A cluster; runs, which `test_recipes` has; PyTorch; training functions, which tests/testing/test_engines.py has.
+    if any(name in block for name in ("dask_jobqueue", "mlflow", "import torch", "check_training_function(")):
         compile(block, "docs", "exec")
         return
     before = (
@@ -157,6 +160,9 @@ ELSEWHERE = {
     "OMP_NUM_THREADS=1 dask ": "the same",
     "pip install ": "tests/report/test_exports.py and test_explain_status_demo.py, on installed packages",
     "harness run examples/plugins/": "tests/test_own_specs.py",
+    "export HARNESS_FUNCTIONS_BELOW": "tests/training/test_function.py",
+    "harness run examples/training/": "the same: forests, JAX where an interpreter has it; PyTorch by hand",
+    "harness run mine/dropout": "the same, with forests",
 }
 """Lines that are run by other tests."""
 STANDS_FOR = {"s3://bucket/folder": "shared", "/mnt/group/store": "shared", "--runs 200": "--runs 40"}
