@@ -13,8 +13,11 @@ import inspect
 import io
 import json
 import os
+import signal
 import struct
 import sys
+import threading
+import time
 import traceback
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,6 +25,8 @@ from typing import IO, Any
 
 import numpy as np
 
+POLL_S = 1.0
+"""How often it is looked whether the process is still wanted."""
 FEW = 8
 """Records on which a model is asked twice."""
 Say = dict[str, Any]
@@ -174,9 +179,18 @@ class Server:
         return {"answers": whole}
 
 
+def end_with_parent(parent: int) -> None:
+    """End this process when the one that started it is gone: a training may take hours before it reads again."""
+    while os.getppid() == parent:
+        time.sleep(POLL_S)
+    os._exit(1)
+
+
 def main() -> None:
     """Answer one request after another until there are no more."""
     path, name = Path(sys.argv[1]), sys.argv[2]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's, which ends whoever started this
+    threading.Thread(target=end_with_parent, args=(os.getppid(),), daemon=True).start()
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  (open as long as the process)

@@ -6,8 +6,11 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -409,3 +412,39 @@ def test_a_pipeline_and_a_bundle_rest_on_the_files_of_the_function(project: Path
     audit = run_cli(project, "audit", "function")
     assert audit.returncode == 2
     assert "audit the function: FILE.py:FUNCTION" in audit.stderr
+
+
+def test_a_function_ends_with_whoever_started_it_and_not_on_ctrl_c(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import os, pathlib, time\n"
+        "def train(records, labels):\n"
+        "    pathlib.Path(__file__).with_name('pid').write_text(str(os.getpid()))\n"
+        "    time.sleep(600)\n"
+    )
+    text = "from tests.training.test_function import *\n"
+    text += f"model_of(Path({str(tmp_path)!r}), Path({str(tmp_path / 'mine.py')!r}).read_text())\n"
+    text += f"answers_of(model_of(Path({str(tmp_path)!r}), Path({str(tmp_path / 'mine.py')!r}).read_text()))\n"
+    starter = subprocess.Popen([sys.executable, "-c", text], cwd=REPO)
+    try:
+        pid = int(wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text()))
+        os.kill(pid, signal.SIGINT)
+        time.sleep(0.3)
+        assert Path(f"/proc/{pid}").exists()
+    finally:
+        starter.kill()
+        starter.wait()
+    wait_for(lambda: is_gone(pid))
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process is not there, or waits for nobody to collect it."""
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def wait_for(answer: Callable[[], object]) -> str:
+    for _ in range(600):
+        if found := answer():
+            return str(found)
+        time.sleep(0.1)
+    raise AssertionError("in vain")
