@@ -158,6 +158,21 @@ class Comparisons:
     """Whether a split draws one of a few outcomes, which the method then adjusts for."""
 
 
+Phrase = tuple[str | MetricSeries | tuple[MetricSeries, ...], ...]
+"""Words with curves among them; a tuple of curves stands for one of these. Names of axes are words."""
+
+
+@dataclass(frozen=True)
+class PointInWords:
+    """What both numbers of a point are, of a kind of claim whose points are not all of the same two curves."""
+
+    left: Phrase
+    right: Phrase = ()
+    """What the number on the right is; empty where it is a line that needs no words."""
+    relation: Literal["<", ">", "between"] = ">"
+    """How the left number has to stand to the right one."""
+
+
 @dataclass(frozen=True)
 class PrintedEntry:
     """One entry of a printed table."""

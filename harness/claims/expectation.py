@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator
 
-from harness.claims.contrasts import Compared, Contrast, PrintedEntry
+from harness.claims.contrasts import Compared, Contrast, PointInWords, PrintedEntry
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expression import (
@@ -238,6 +238,10 @@ class MeasuredClaimKind(ClaimKind):
             named = first.model_copy(update={name: (value,) for name, value in names.items()})
             update[self.measured_field] = (named, *measured[1:]) if isinstance(measured, tuple) else named
         return self.model_copy(update=update)
+
+    def point_in_words(self) -> PointInWords | None:
+        """What both numbers of a point are, of a kind without `patterns`; None: they are told as what is measured."""
+        return None
 
     def printed_entries(self) -> Sequence[PrintedEntry]:
         """The entries of the printed table that it is; none for other claims."""

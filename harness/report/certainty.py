@@ -103,8 +103,6 @@ def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
         sentences.append(f"Runs were added until it was decided, after {verdict.numbers.stopped}.")
     if verdict.rests_on.readings or (verdict.verdict.holds and verdict.rests_on.readings_not_run):
         sentences.append(_readings_sentence(verdict))
-    if text := severity_sentence(verdict):
-        sentences.append(text)
     if verdict.tally:
         sentences.append(f"{verdict.tally[:1].upper()}{verdict.tally[1:]}.")
     return sentences

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from harness.claims.verdict import Verdict
 from harness.report.headings import headings
 from harness.report.prose import deciding_point, sentence
-from harness.report.vocabulary import DATA, ORIGINS
+from harness.report.vocabulary import DATA, ORIGINS, letters
 from harness.spec.model import Spec
 from harness.verdicts.counts import certainty_phrase, readings_phrase
 
@@ -81,7 +81,7 @@ def claim_record(verdict: Verdict, spec: Spec, heading: str) -> ClaimRecord:
         whose=ORIGINS[verdict.claim.origin],
         data=DATA[verdict.rests_on.data],
         finding=sentence(verdict, spec),
-        would_decide=verdict.would_decide if verdict.verdict == "inconclusive" else "",
+        would_decide=letters(verdict.would_decide).replace("_", " ") if verdict.verdict == "inconclusive" else "",
         estimate=estimate,
         line=line,
         effect=verdict.numbers.effect,

@@ -19,7 +19,8 @@ from harness.claims.words import Word
 from harness.config import Config
 from harness.errors import HarnessError
 from harness.links import check_inside
-from harness.report.prose import deciding_point, interval_of_left
+from harness.report.places import interval_of_left
+from harness.report.prose import deciding_point
 from harness.report.vocabulary import figure
 from harness.spec.document import load_document, locate
 from harness.spec.model import Spec

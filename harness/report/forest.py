@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.claims.expectation import ClaimKind
+from harness.claims.contrasts import PrintedEntry
+from harness.claims.expectation import ClaimKind, MeasuredClaimKind
 from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Basis, Point, Verdict
-from harness.report.prose import (
+from harness.report.entries import entries_of_points
+from harness.report.places import (
     add_bound,
-    curve_with_article,
-    curve_words,
     left_interval,
     pattern_of,
     subtract_bound,
     where_words,
 )
+from harness.report.sides import curve_with_article, curve_words
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
 
@@ -109,20 +110,26 @@ def points_by_basis(verdict: Verdict) -> list[Point]:
     ]
 
 
-def forests(points: Sequence[Point], parts: Sequence[ClaimKind], spec: Spec, alpha: float) -> tuple[list[Forest], int]:
+def forests(
+    points: Sequence[Point], parts: Sequence[MeasuredClaimKind], spec: Spec, alpha: float
+) -> tuple[list[Forest], int]:
     """One forest plot for each part that has points, and the number of points left out."""
     usable = [p for p in points if p.expectation < len(parts) and math.isfinite(p.effect)]
     kept = {id(p) for p in sorted(usable, key=lambda p: -p.p_support)[:MOST]}
     plots = []
     for index, part in enumerate(parts):
+        every = [p for p in points if p.expectation == index]
+        entries = dict(zip(map(id, every), entries_of_points(part, every), strict=False))
         mine = [p for p in usable if p.expectation == index and id(p) in kept]
         if mine:
-            plots.append(_forest(mine, part, spec, alpha))
+            plots.append(_forest(mine, part, spec, alpha, entries))
     return plots, len(usable) - len(kept)
 
 
-def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) -> Forest:
-    axis, spans = _spans(points, part)
+def _forest(
+    points: Sequence[Point], part: MeasuredClaimKind, spec: Spec, alpha: float, entries: Mapping[int, PrintedEntry]
+) -> Forest:
+    axis, spans = _spans_of_entries(points, entries) if entries else _spans(points, part)
     low, high = _ends_of_axis(spans)
 
     def place(x: float) -> float:
@@ -133,7 +140,7 @@ def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) 
         a, b = span.low, span.high
         rows.append(
             Row(
-                place=where_words(p, part, spec.axes).removeprefix("at "),
+                place=_place_words(p, part, spec, entries.get(id(p))),
                 dot=place(span.value),
                 left=place(low if a is None else a),
                 right=place(high if b is None else b),
@@ -150,6 +157,18 @@ def _forest(points: Sequence[Point], part: ClaimKind, spec: Spec, alpha: float) 
         )
     ticks = tuple((place(x), figure(float(f"{x:.3g}"))) for x in (low, (low + high) / 2, high))
     return Forest(_subject(part, spec), axis, tuple(rows), ticks)
+
+
+def _place_words(point: Point, part: ClaimKind, spec: Spec, entry: PrintedEntry | None) -> str:
+    """Where a point is; of an entry of a printed table also what it is of, since rows differ by that."""
+    where = where_words(point, part, spec.axes).removeprefix("at ")
+    return where if entry is None else f"{curve_words(entry.curve, spec)}, {where}"
+
+
+def _spans_of_entries(points: Sequence[Point], entries: Mapping[int, PrintedEntry]) -> tuple[str, list[Span]]:
+    """Each entry of a printed table as it was measured, beside what is printed and the tolerance."""
+    pairs = [(p, entries[id(p)]) for p in points]
+    return "measured, beside printed", [_span_beside(p.left, p.right, p, e.tolerance) for p, e in pairs]
 
 
 def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:

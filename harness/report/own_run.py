@@ -16,14 +16,12 @@ from dataclasses import dataclass
 
 from harness.arrays import Array
 from harness.bounds import read_text
-from harness.claims.contrasts import Contrast, Right, WeightedSum
-from harness.claims.operands import OWNER_SET, MetricSeries
+from harness.claims.contrasts import Contrast
+from harness.claims.operands import MetricSeries
 from harness.claims.testing import Look
 from harness.claims.verdict import Point, Verdict
 from harness.claims.words import Certainty
-from harness.coordinates import Level
 from harness.errors import HarnessError
-from harness.inference.estimates import MeanEstimate
 from harness.pipeline.context import Context, Run
 from harness.pipeline.sources import source_of_run
 from harness.pipeline.stages import Stage, read_stages
@@ -31,7 +29,10 @@ from harness.pipeline.tables import count_models
 from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.headings import datasets_of
 from harness.report.means_beside import MeansBeside, compare_means
-from harness.report.prose import curve_with_article, curve_words, deciding_point, left_interval, where_words
+from harness.report.places import left_interval, where_words
+from harness.report.prose import deciding_point
+from harness.report.sides import curve_with_article, curve_words
+from harness.report.single_runs import estimate_of_runs
 from harness.report.vocabulary import figure
 from harness.spec.load import Loaded, load_spec
 from harness.spec.model import Spec
@@ -246,7 +247,7 @@ def place_claim_beside(
     attacks = look.samples.table.attacks
     pattern = next(one for one in part.patterns() if not one.left.attack or one.left.attack in attacks)
     left, right = pattern.left, pattern.right
-    estimate, shift = _estimate_of_runs(look, left, right, mine)
+    estimate, shift = estimate_of_runs(look, left, right, mine)
     values = estimate.repeat_values
     other = _same_place(theirs, mine)
     interval = None if other is None else _interval_drawn(left_interval(pattern, other), pattern, other, shift)
@@ -277,22 +278,6 @@ def place_claim_beside(
     needed = figure(line) if pattern.relation != "within" else f"{figure(line)} ± {figure(pattern.line)}"
     what = f"{subject[:1].upper()}{subject[1:]}{f', {where}' if where else ''}"
     return ClaimBeside(record, verdict, theirs, what, f"{figure(estimate.mean)} in {runs}", theirs_text, needed, plot)
-
-
-def _estimate_of_runs(
-    look: Look, left: MetricSeries, right: Right | WeightedSum, point: Point
-) -> tuple[MeanEstimate, bool]:
-    """What all runs say at a point of a claim, and whether it is of the difference of two measured sides."""
-    where: dict[str, Level] = {name: value for name, value in (point.at or {}).items() if name != OWNER_SET}
-    if point.epsilon is not None:
-        where["epsilon"] = point.epsilon
-    elif "epsilon" in look.samples.table.axes_of(left):
-        where["epsilon"] = math.inf
-    owner_set = float(point.at[OWNER_SET]) if point.at and OWNER_SET in point.at else None
-    sample = look.samples.of_contrast(Contrast(left, right, where, ">", 0.0, owner_set=owner_set))
-    if isinstance(right, MetricSeries):
-        return sample.gap(sample.left, look.method, look.first)[1], True
-    return sample.left.mean(look.method, look.first), False
 
 
 def _same_place(theirs: Verdict | None, mine: Point) -> Point | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -14,6 +13,7 @@ from harness.claims.series import groups_by_outcome, outcomes_by_arm
 from harness.claims.verdict import Verdict
 from harness.claims.whole import combined_outcome
 from harness.metrics.exposure import EVERY, EXPOSURE_LEVELS, SOME
+from harness.report.entries import entries_of_points
 from harness.spec.model import Spec
 from harness.spec.page import TableEntry
 
@@ -69,15 +69,10 @@ def printed_tables(spec: Spec, verdicts: Sequence[Verdict]) -> list[Row]:
 
 def _printed_entry(part: MeasuredClaimKind, index: int, where: str, verdict: Verdict) -> Row:
     mine = [p for p in verdict.numbers.points if p.expectation == index]
-    points = iter(mine)
     printed = part.printed_entries()
     axis = printed[0].axis
-    measured_at = {p.epsilon if axis == "epsilon" else (p.at or {}).get(axis) for p in mine}
     cells: dict[tuple[int, float], Row] = {}
-    for entry in printed:
-        if (None if math.isinf(entry.level) else entry.level) not in measured_at:
-            continue
-        point = next(points)
+    for entry, point in zip(entries_of_points(part, mine), mine, strict=False):
         difference = point.left - point.right
         whole = abs(point.right) >= 2 or _is_whole(point.left)
         cells[entry.row, entry.level] = {

@@ -30,16 +30,17 @@ ATTACK_WORDS = {
     "lira": "LiRA",
     "rmia": "RMIA",
     "lira-queries": "LiRA with several queries",
-    "lrn": "learned attack (LRN)",
-    "lrn-free": "threshold on the largest posterior (LRN-Free)",
-    "blind": "attack that never sees the model",
+    "lrn": "LRN",
+    "lrn-free": "LRN-Free",
+    "blind": "blind attack",
     "gap": "gap attack",
     "attribute": "attribute-inference attack",
     "quantile": "quantile-regression attack",
     "boundary": "boundary attack",
-    "gradients": "attack on gradient norms",
-    "gradient-norm": "attack on gradient norms",
+    "gradients": "gradient-norm attack",
+    "gradient-norm": "gradient-norm attack",
     "points": "likelihood ratios of each record",
+    "sampling": "sampling attack",
     "sampling-100": "sampling attack with 100 queries",
     "at-0005": "sampling attack at a scale of 0.005",
     "at-0015": "sampling attack at a scale of 0.015",
@@ -51,11 +52,19 @@ ATTACK_WORDS = {
     "stays": "sampling attack",
     "lira-8": "LiRA with eight queries",
 }
+ATTACKS_NOT_NAMED = {
+    "points",
+    "share_of_members",
+    "member_stability",
+    "nonmember_stability",
+}
+"""Attacks and metrics whose numbers a sentence tells without the attack: the metric says it all."""
 BOUND_WORDS = {
     "yeom": "bound of Yeom et al.",
     "erlingsson": "bound of Erlingsson et al.",
     "humphries": "bound of Humphries et al.",
     "ppv-upper": "bound of Thudi et al.",
+    "ppv-upper-delta": "bound of Thudi et al. with δ",
 }
 """Formulas of published bounds."""
 METRIC_WORDS = {
@@ -66,8 +75,8 @@ METRIC_WORDS = {
     "accuracy_train": "accuracy on members",
     "accuracy_test": "test accuracy",
     "accuracy_nonmembers": "accuracy on non-members",
-    "accuracy_loss_test": "accuracy lost to noise, on test records",
-    "accuracy_loss_nonmembers": "accuracy lost to noise, on non-members",
+    "accuracy_loss_test": "accuracy loss on test records",
+    "accuracy_loss_nonmembers": "accuracy loss on non-members",
     "attack_accuracy": "attack accuracy",
     "best_attack_accuracy": "best attack accuracy",
     "best_accuracy_test": "best test accuracy after any epoch",
@@ -85,7 +94,7 @@ METRIC_WORDS = {
     "exposed_in_every_run_at_5pct_fpr": "members exposed in every run at 5% FPR",
     "member_stability": "share of a member's copies that keep their label",
     "nonmember_stability": "share of a non-member's copies that keep their label",
-    "perturbation": "size of the changes to copies",
+    "perturbation": "perturbation of copies",
     "loss_train": "mean loss on members",
     "loss_test": "mean loss on test records",
     "loss_nonmembers": "mean loss on non-members",
@@ -107,20 +116,74 @@ METRIC_WORDS = {
     "tpr_of_most_vulnerable": "true-positive rate on the most vulnerable records",
     "epsilon_of_most_vulnerable": "lower bound on ε from the most vulnerable records",
 }
+AXIS_WORDS = {
+    "epsilon": "ε = {}",
+    "p": "p = {}",
+    "queries": "{} queries",
+    "bound": "a bound of {}",
+    "engine": "the engine {}",
+}
+"""A value of an axis, by the axis; of others it is the name, an equals sign and the value."""
 LETTERS = {"epsilon": "ε", "eps": "ε", "delta": "δ", "sigma": "σ", "alpha": "α", "mu": "μ", "lambda": "λ", "inf": "∞"}
 _LETTER = re.compile(r"(?<!\w)(?<!\w-)(" + "|".join(LETTERS) + r")(?![\w]|-(?!DP))")
 _RATE = re.compile(r"tpr_at_(.+)pct_fpr")
 
 
-def figure(value: float) -> str:
-    """A number as a reader wants it: at most three significant digits, thousands apart, no e-notation near one."""
+def figure(value: float, digits: int = 3) -> str:
+    """A number as a reader wants it: at most so many significant digits, thousands apart, no e-notation near one."""
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
-        mantissa, _, power = f"{value:.2e}".partition("e")
-        return f"{mantissa.rstrip('0').rstrip('.')}×10{superscript(int(power))}".replace("-", "−")
-    text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        return f"{mantissa}×10{superscript(int(power))}".replace("-", "−")
+    text = f"{value:,.0f}" if abs(value) >= 10 ** min(digits - 1, 2) else f"{value:.{digits}g}"
     return text.replace("-", "−")
+
+
+def figure_beside(value: float, *others: float) -> str:
+    """A number with two significant digits, or with as many more as tell it from each of the others, from 0 and from 1
+    on the side on which it is."""
+    lines = [x for x in (*others, 0.0, 1.0) if math.isfinite(x)]
+    for digits in (2, 3, 4, 5):
+        shown = float(f"{value:.{digits}g}")
+        if all((shown > x) - (shown < x) == (value > x) - (value < x) for x in lines):
+            return figure(value, digits)
+    return figure(value, 5)
+
+
+def figures_apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers to the same decimal, with at least two significant digits of the larger, and so many that their
+    difference shows about as it is."""
+    largest = max(abs(one), abs(other))
+    if not 1e-3 <= largest < 100:
+        return figure_beside(one, other), figure_beside(other, one)
+    first = 1 - math.floor(math.log10(largest))
+    for decimals in range(max(first, 0), max(first, 0) + 3):
+        shown = [round(x, decimals) for x in (one, other)]
+        if abs((shown[0] - shown[1]) - (one - other)) <= 0.25 * abs(one - other):
+            break
+    left, right = (f"{x:.{decimals}f}".replace("-", "−") if x else "0" for x in shown)
+    return left, right
+
+
+def figures_of_interval(
+    value: float, interval: tuple[float | None, float | None], *lines: float
+) -> tuple[str, str | None, str | None]:
+    """A number and the ends of its interval, with two significant digits or as many more as tell them from one another
+    and from the lines."""
+    ends = [x for x in interval if x is not None]
+    for digits in (2, 3, 4):
+        shown = [float(f"{x:.{digits}g}") for x in (value, *ends)]
+        if len({*shown}) == len({value, *ends}):
+            break
+
+    def text(x: float) -> str:
+        enough = figure(x, digits)
+        return max(enough, figure_beside(x, *lines), key=len)
+
+    low, high = (None if x is None else text(x) for x in interval)
+    return text(value), low, high
 
 
 def superscript(power: int) -> str:
@@ -152,13 +215,26 @@ def bound_words(name: str) -> str:
 
 
 def attack_words(attack: str) -> str:
-    """An attack by the name that the field has for it."""
+    """An attack by the name that the field has for it; one with its threshold chosen on a shadow model is rehearsed."""
+    if attack.endswith("-rehearsed"):
+        return f"rehearsed {attack_words(attack.removesuffix('-rehearsed'))}"
     return ATTACK_WORDS.get(attack, f"{attack.replace('-', ' ')} attack")
+
+
+def of_attack(name: str, attack: str) -> str:
+    """A metric with its attack: `the loss attack's AUC`, `LiRA's AUC`, or `the AUC of` an attack with a longer name."""
+    if any(word in attack for word in (" with ", " at ", " on ", " of ")):
+        return f"the {name} of {with_article(attack)}"
+    return f"{with_article(attack)}'s {name}".replace("s's ", "s' ")
 
 
 def with_article(attack: str) -> str:
     """An attack's name with its article, where it is none that goes by its letters: `the loss attack`, `LiRA`."""
-    return attack if attack.startswith(("LiRA", "RMIA", "likelihood ratios")) else f"the {attack.removeprefix('the ')}"
+    return (
+        attack
+        if attack.startswith(("LiRA", "RMIA", "LRN", "likelihood ratios"))
+        else f"the {attack.removeprefix('the ')}"
+    )
 
 
 def level_words(axis: str, value: object) -> str:
@@ -167,7 +243,10 @@ def level_words(axis: str, value: object) -> str:
         return f"an owner set of {float(str(value)):,.0f} records"
     if axis == "epsilon" and value in (math.inf, None):
         return "without noise"
-    return f"{LETTERS.get(axis, axis.replace('_', ' '))} = {format_level(value)}"
+    text = figure(value) if axis == "bound" and isinstance(value, float) else format_level(value)
+    if axis in AXIS_WORDS:
+        return AXIS_WORDS[axis].format(text)
+    return f"{LETTERS.get(axis, axis.replace('_', ' '))} = {text}"
 
 
 def span(interval: tuple[float | None, float | None] | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -24,14 +25,26 @@ from harness.claims.expression import (
 )
 from harness.claims.kinds.compare import Compare
 from harness.claims.kinds.waits_for import WaitsFor
+from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
 from harness.report.certainty import _readings_sentence
 from harness.report.forest import WIDTH, forests, points_by_basis
+from harness.report.found import difference_words
 from harness.report.mathml import mathml
-from harness.report.prose import deciding_point, interval_of_left, sentence
+from harness.report.places import interval_of_left
+from harness.report.prose import deciding_point, sentence
 from harness.report.tex import untex
-from harness.report.vocabulary import figure, letter, letters
+from harness.report.vocabulary import (
+    ATTACK_WORDS,
+    AXIS_WORDS,
+    METRIC_WORDS,
+    figure,
+    figure_beside,
+    figures_apart,
+    letter,
+    letters,
+)
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from tests.conftest import REPO, committed_specs
@@ -65,11 +78,100 @@ def test_numbers(value: float, text: str) -> None:
 
 @given(st.floats(-1e9, 1e9).filter(lambda x: x == 0 or abs(x) > 1e-12))
 def test_a_number_keeps_three_digits(value: float) -> None:
-    text = figure(value).replace("−", "-").replace(",", "")
-    mantissa, _, power = text.partition("×10")
+    assert number_of(figure(value)) == pytest.approx(value, rel=0.0051)
+
+
+def number_of(text: str) -> float:
+    """A number from how it is shown."""
+    mantissa, _, power = text.replace("−", "-").replace(",", "").partition("×10")
     digits = "".join(str("⁰¹²³⁴⁵⁶⁷⁸⁹".index(c)) if c in "⁰¹²³⁴⁵⁶⁷⁸⁹" else "-" for c in power)
-    read = float(mantissa) * 10.0 ** int(digits or 0)
-    assert read == pytest.approx(value, rel=0.0051)
+    return float(mantissa) * 10.0 ** int(digits or 0)
+
+
+NUMBERS = st.floats(-90, 90).filter(lambda x: x == 0 or abs(x) > 1e-6)
+
+
+@given(NUMBERS, NUMBERS)
+def test_a_number_is_shown_on_its_side_of_a_line(value: float, line: float) -> None:
+    """With two digits, or as many more as it takes; at most five, by which one may meet the line."""
+    shown = number_of(figure_beside(value, line))
+    assert shown == pytest.approx(value, rel=0.051)
+    for other in (line, 0.0, 1.0):
+        assert (shown - other) * (value - other) >= 0
+
+
+@given(st.floats(0.001, 99), st.floats(0.001, 99))
+def test_two_numbers_show_their_difference(one: float, other: float) -> None:
+    left, right = map(number_of, figures_apart(one, other))
+    if abs(one - other) > 1e-3 * max(one, other):
+        assert (left - right) == pytest.approx(one - other, rel=0.26)
+
+
+@pytest.mark.parametrize(
+    ("difference", "interval", "text"),
+    [
+        (0.34, (0.1, 0.5), "0.34 higher (95%: 0.1 to 0.5; 6 runs)"),
+        (-0.34, (-0.5, -0.1), "0.34 lower (95%: 0.1 to 0.5; 6 runs)"),
+        (-0.01, (-0.06, 0.03), "0.01 lower (95%: 0.06 lower to 0.03 higher; 6 runs)"),
+        (0.01, (-0.06, 0.03), "0.01 higher (95%: 0.06 lower to 0.03 higher; 6 runs)"),
+        (0.01, (-0.03, -0.01), "0.01 higher (95%: 0.01 to 0.03 lower; 6 runs)"),
+        (0.2, (0.1, None), "0.2 higher (95%: at least 0.1; 6 runs)"),
+        (-0.2, (None, -0.1), "0.2 lower (95%: at least 0.1; 6 runs)"),
+        (0.2, (None, 0.3), "0.2 higher (95%: at most 0.3; 6 runs)"),
+        (0.0, (None, None), "the same (6 runs)"),
+    ],
+)
+def test_a_difference_is_told_in_the_sense_in_which_it_is(
+    difference: float, interval: tuple[float | None, float | None], text: str
+) -> None:
+    assert difference_words(difference, interval, "6 runs") == text
+
+
+def test_every_name_of_the_specs_has_a_label_that_a_person_wrote() -> None:
+    for spec in (one.spec for one in committed_specs()):
+        unknown = {axis for axis in spec.axes if axis not in AXIS_WORDS}
+        unknown |= {name for name in spec.attacks if name.removesuffix("-rehearsed") not in ATTACK_WORDS}
+        arms = spec.own_experiment.arms if spec.own_experiment is not None else {}
+        unknown |= {name for name, arm in arms.items() if len(arms) > 1 and not arm.label}
+        parts = (part for claim in spec.claims if not claim.theory for part in spec.parts(claim))
+        metrics = {metric for part in parts for operand in part.operands() for metric in operand.metrics}
+        unknown |= {name for name in metrics if name not in METRIC_WORDS and "pct_fpr" not in name}
+        assert not unknown, f"{spec.id}: give {', '.join(sorted(unknown))} a label in harness/report/vocabulary.py"
+
+
+UNREADABLE = ("to spare", "hangs on", "too close to call", "is claimed", "part 1 of", "one of 1 ", "margin of -")
+"""What needs a decoder."""
+
+
+def test_sentences_need_no_decoder(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    """Of two measured sides both values and their difference are told; an open claim says why it is open."""
+    specs, verdicts = judged
+    compared = opened = 0
+    for verdict in verdicts:
+        said = sentence(verdict, specs[verdict.spec])
+        assert not [words for words in UNREADABLE if words in said.lower()], (verdict.id, said)
+        claim = next(c for c in specs[verdict.spec].claims if verdict.id == f"{verdict.spec}#{c.id}")
+        point = deciding_point(verdict)
+        if claim.theory or point is None or verdict.verdict == "not run":
+            continue
+        part = specs[verdict.spec].parts(claim)[point.expectation]
+        if len(part.patterns()) == 1 and isinstance(part.patterns()[0].right, MetricSeries):
+            assert re.search(r": \S+ (higher|lower|apart)|: the same", said), (verdict.id, said)
+            compared += 1
+        if verdict.verdict == "inconclusive" and not part.printed_entries():
+            causes = (
+                "Could not have failed",
+                "as declared",
+                "Off by",
+                "Too few runs",
+                "Open: ",
+                "leaves out",
+                "Fails with",
+            )
+            assert any(cause in said for cause in causes), (verdict.id, said)
+            opened += 1
+    assert compared > 100
+    assert opened > 100
 
 
 def test_letters() -> None:
@@ -81,7 +183,7 @@ def test_every_committed_verdict_has_one_sentence(judged: tuple[dict[str, Spec],
     for verdict in verdicts:
         said = sentence(verdict, specs[verdict.spec])
         assert said.endswith("."), said
-        assert said[0].isupper() or said[0].isdigit() or said.startswith("TPR"), said
+        assert said[0].isupper() or said[0].isdigit() or said.startswith(("TPR", "−")), said
         for jargon in ("part 1 of", ", effect ", " nan", "None", "against the against", "  "):
             assert jargon not in said.lower() or jargon in verdict.claim.statement, (verdict.id, said)
 
@@ -93,8 +195,8 @@ def test_a_violated_number_is_told_with_its_interval(judged: tuple[dict[str, Spe
     assert point is not None
     assert point.left > 0.905 == point.right
     said = sentence(verdict, specs[verdict.spec])
-    assert f"is {figure(point.left)} (" in said
-    assert "where at most 0.905 is claimed" in said
+    assert f"is {figure(point.left)} (95%: 0.9" in said
+    assert "the claim needs at most 0.9, with a tolerance of 0.005." in said
 
 
 def test_intervals_of_the_left_side_follow_from_the_effect(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
@@ -164,7 +266,11 @@ def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spe
         drawn = points_by_basis(verdict)[place]
         assert (drawn.low, drawn.high) == (point.low, point.high)
         (forest, *_), _ = forests([drawn], spec.parts(claim), spec, verdict.numbers.alpha)
-        assert forest.rows[0].interval in sentence(verdict, spec).replace(" (", "(").replace(")", "")
+        ends = re.search(r"\(95%: (\S+) to (\S+); ", sentence(verdict, spec))
+        if ends is None:  # all runs gave the same, or the interval is as wide as the range
+            continue
+        shown = [number_of(text) for text in forest.rows[0].interval.split(" to ")]
+        assert [number_of(text) for text in ends.groups()] == pytest.approx(shown, rel=0.051), verdict.id
         told[verdict.rests_on.basis] += 1
     assert min(told.values()) > 10, told
 

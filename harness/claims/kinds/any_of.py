@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from harness.claims.contrasts import Compared, Either, Node
+from harness.claims.contrasts import Compared, Either, Node, PointInWords
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, points_part
@@ -42,6 +42,10 @@ class AnyOf(OfSeveral):
             self.model_copy(update={"arm": arms, "of": tuple(_complete_option(one, arms, declared) for one in self.of)})
             for arms in each
         ]
+
+    def point_in_words(self) -> PointInWords:
+        curves = tuple(left for one in self.of for left, _ in one.alternatives())
+        return PointInWords(("the clearest of several alternatives, ", curves, ","), relation=self._sense())
 
     def contrasts(self, table: Measurements) -> Compared:
         pairs = [(one, *pair) for one in self.of for pair in one.alternatives()]

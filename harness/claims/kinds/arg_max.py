@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.claims.contrasts import Compared, Contrast, Node, NotRun
+from harness.claims.contrasts import Compared, Contrast, Node, NotRun, PointInWords
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
@@ -39,6 +39,10 @@ class ArgMax(Along):
 
     def doubled_tolerance(self) -> str | None:
         return doubled_margin_text(self.margin)
+
+    def point_in_words(self) -> PointInWords:
+        more = ", margin included" if self.margin else ""
+        return PointInWords((self.curve_at(self.peak),), (f"its value there{more}",))
 
     def contrasts(self, table: Measurements) -> Compared:
         levels = self.levels(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from harness.claims.contrasts import Compared, Contrast, Node, WeightedSum
+from harness.claims.contrasts import Compared, Contrast, Node, PointInWords, WeightedSum
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, aside, names, numeral, phrase
@@ -35,6 +35,10 @@ class Concave(Along):
 
     def doubled_tolerance(self) -> str | None:
         return doubled_margin_text(self.margin)
+
+    def point_in_words(self) -> PointInWords:
+        more = ", margin included" if self.margin else ""
+        return PointInWords((self.of.curve,), (f"the straight line between its neighbours there{more}",))
 
     def contrasts(self, table: Measurements) -> Compared:
         levels = self.levels(table)

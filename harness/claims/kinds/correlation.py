@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from harness.arrays import Array
-from harness.claims.contrasts import Compared, Comparisons, NotRun, RepeatNumber
+from harness.claims.contrasts import Compared, Comparisons, NotRun, PointInWords, RepeatNumber
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
@@ -46,6 +46,9 @@ class Correlation(MeasuredClaimKind):
 
     def operands(self) -> Sequence[MetricOperand]:
         return self.left, self.right
+
+    def point_in_words(self) -> PointInWords:
+        return PointInWords(("the mean correlation over epsilon of ", self.left.curve, " with ", self.right.curve))
 
     def contrasts(self, table: Measurements) -> Compared:
         curves = [self.left.curve, self.right.curve]

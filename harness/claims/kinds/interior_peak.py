@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from harness.claims.contrasts import Both, Compared, Contrast, Either, Node, NotRun
+from harness.claims.contrasts import Both, Compared, Contrast, Either, Node, NotRun, PointInWords
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
@@ -40,6 +40,10 @@ class InteriorPeak(Along):
 
     def doubled_tolerance(self) -> str | None:
         return doubled_margin_text(self.margin)
+
+    def point_in_words(self) -> PointInWords:
+        more = ", margin included" if self.margin else ""
+        return PointInWords((self.of.curve,), (f"the higher of its values at both ends of {self.along}{more}",))
 
     def contrasts(self, table: Measurements) -> Compared:
         levels = self.levels(table)

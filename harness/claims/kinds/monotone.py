@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Literal
 
-from harness.claims.contrasts import Compared, Contrast, Node
+from harness.claims.contrasts import Compared, Contrast, Node, PointInWords
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, points_part
 from harness.claims.expression import Expression, Name, aside, numeral, phrase
@@ -34,6 +34,12 @@ class Monotone(Along):
 
     def doubled_tolerance(self) -> str | None:
         return doubled_margin_text(self.margin)
+
+    def point_in_words(self) -> PointInWords:
+        more = ", margin included" if self.margin else ""
+        if self.direction == "rising":
+            return PointInWords((self.of.curve,), (f"its value one step before{more}",))
+        return PointInWords((self.of.curve, " one step before"), (f"its value after the step{more}",))
 
     def contrasts(self, table: Measurements) -> Compared:
         levels = self.levels(table)

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
-from harness.claims.contrasts import Compared, Contrast, Node
+from harness.claims.contrasts import Compared, Contrast, Node, PointInWords
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
@@ -63,6 +63,11 @@ class Order(MeasuredClaimKind):
 
     def doubled_tolerance(self) -> str | None:
         return doubled_margin_text(self.margin)
+
+    def point_in_words(self) -> PointInWords:
+        curves = tuple(operand.curve for operand in self.of)
+        more = ", margin included" if self.margin else ""
+        return PointInWords((curves,), (f"the next of the chain{more}",))
 
     def contrasts(self, table: Measurements) -> Compared:
         curves = [operand.curve for operand in self.of]

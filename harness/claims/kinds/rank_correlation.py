@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from harness.arrays import Array
-from harness.claims.contrasts import Compared, Comparisons, NotRun, RepeatNumber
+from harness.claims.contrasts import Compared, Comparisons, NotRun, PointInWords, RepeatNumber
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind, points_part
@@ -55,6 +56,11 @@ class RankCorrelation(MeasuredClaimKind):
 
     def operands(self) -> Sequence[MetricOperand]:
         return self.of, self.with_
+
+    def point_in_words(self) -> PointInWords:
+        of, other = (replace(next(iter(one.expand())).curve, arm="") for one in (self.of, self.with_))
+        words = ("the rank correlation over arms of ", of, " with ", other)
+        return PointInWords(words, relation=">" if self.above is not None else "<")
 
     def contrasts(self, table: Measurements) -> Compared:
         pairs = [(one.curve, self.with_.model_copy(update={"arm": one.arm}).curve) for one in self.of.expand()]

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from harness.claims.contrasts import BetweenEnds, Compared, Comparisons, NotRun
+from harness.claims.contrasts import BetweenEnds, Compared, Comparisons, NotRun, PointInWords
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
@@ -51,6 +51,12 @@ class SameCurve(MeasuredClaimKind):
 
     def doubled_tolerance(self) -> str:
         return f"a tolerance of {2 * self.tolerance:g} in place of {self.tolerance:g}"
+
+    def point_in_words(self) -> PointInWords:
+        curves = tuple(operand.curve for operand in self.operands())
+        return PointInWords(
+            (curves,), ("the nearer of another's values at the next noise multipliers",), relation="between"
+        )
 
     def contrasts(self, table: Measurements) -> Compared:
         """One for each two arms and epsilon of the first whose noise multiplier is between two of the second."""

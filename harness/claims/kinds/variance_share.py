@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from harness.arrays import Array
-from harness.claims.contrasts import Compared, Comparisons, NotRun, RepeatNumber
+from harness.claims.contrasts import Compared, Comparisons, NotRun, PointInWords, RepeatNumber
 from harness.claims.declared import NameScope
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import CLAIM_KINDS, At, MeasuredClaimKind
@@ -51,6 +51,10 @@ class VarianceShare(MeasuredClaimKind):
         (arm,), attack = self.of.arm, (self.of.attack or ("",))[0]
         for name in (self.axis, self.than):
             declared.check_varies(name, self.of, arm, attack)
+
+    def point_in_words(self) -> PointInWords:
+        shares = f"the share of the variance that {self.axis} explains, less the share that {self.than} explains"
+        return PointInWords((f"{shares}, of ", self.of.curve))
 
     def contrasts(self, table: Measurements) -> Compared:
         curve = self.of.curve
