@@ -127,13 +127,15 @@ def _check_results(loaded: Sequence[Loaded]) -> None:
 def schema(
     check: Annotated[bool, typer.Option("--check", help="Exit 2 if the committed schemas are out of date.")] = False,
 ) -> None:
-    """Write the JSON Schemas: `specs/schema.json` for editors, `reports/verdicts.schema.json` for readers."""
+    """Write the JSON Schemas: `specs/schema.json` for editors, and in `reports/` that of verdicts and of the feed."""
     from harness.claims import verdict
+    from harness.report import feed
     from harness.spec import schema as spec_schema
 
     project = project_here()
     files = {project.root / spec_schema.PATH: spec_schema.schema_text()}
     files[project.reports / "verdicts.schema.json"] = verdict.schema_text()
+    files[project.reports / "feed.schema.json"] = feed.schema_text()
     for path, text in files.items():
         if check:
             if not path.is_file() or path.read_text(encoding="utf-8") != text:

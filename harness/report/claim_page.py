@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
-from harness.claims.verdict import Verdict
-from harness.report.certainty import certainty_sentences
+from harness.claims.verdict import ReadingVerdict, Verdict, value_text
+from harness.report.certainty import certainty_sentences, severity_sentence
 from harness.report.contents import Site, slug
 from harness.report.forest import INTERVALS_BY, forests, points_by_basis
 from harness.report.gather import Section
 from harness.report.mathml import mathml
 from harness.report.prose import counterexample_words, deciding_point
-from harness.report.vocabulary import letters
+from harness.report.vocabulary import DATA, ORIGINS, letters
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 
@@ -32,10 +32,14 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
     spec = section.spec
     parts = [] if claim.theory else spec.parts(claim)
     point = deciding_point(verdict)
-    drawn, hidden = forests(points_by_basis(verdict), parts, spec, verdict.numbers.alpha)
+    points = points_by_basis(verdict)
+    drawn, hidden = forests(points, parts, spec, verdict.numbers.alpha)
+    is_table = any(part.printed_entries() for part in parts)
+    shown = None if point is None or is_table else forests([point], parts, spec, verdict.numbers.alpha)[0]
     return {
         "v": verdict,
         "claim": claim,
+        "deciding": shown[0] if shown else None,
         "slug": slug(verdict.id),
         "math": [
             (Markup(mathml(tree)), verdict.parts[i] if i < len(verdict.parts) else None)
@@ -47,12 +51,32 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         "counterexample": section.counterexamples.get(verdict.id),
         "where_refuted": counterexample_words(verdict.numbers.counterexample) if verdict.numbers.counterexample else "",
         "sure": certainty_sentences(verdict, point),
+        "severity": severity_sentence(verdict) if verdict.controls is None or verdict.controls.outcomes else "",
+        "reading_words": reading_words,
+        "runs": section.runs.get(verdict.id),
+        "whose_and_data": whose_and_data(verdict),
         "declared": declared_text(spec, claim),
         "answer": Markup(section.answers.get(claim.id, "")),
         "report": report_link(site, verdict),
         "measured_by": _codes_by_commit(verdict),
         "commands": _commands(site, section, verdict),
     }
+
+
+def whose_and_data(verdict: Verdict) -> str:
+    """Whose claim it is, and on what it was judged, in a sentence or two."""
+    whose = f"{ORIGINS[verdict.claim.origin]}; the heading is in our wording."
+    if verdict.verdict == "not run" or verdict.rests_on.data == "none":
+        return whose
+    smaller = f": {'; '.join(verdict.rests_on.smaller)}" if verdict.rests_on.smaller else ""
+    return f"{whose} Judged on {DATA[verdict.rests_on.data]}{smaller}."
+
+
+def reading_words(reading: ReadingVerdict) -> str:
+    """A reading of what the paper leaves open, by the choice and what is chosen in it."""
+    choice = letters(reading.choice).replace("_", " ")
+    value = "none" if reading.value is None else letters(value_text(reading.value)).replace("_", " ")
+    return f"{choice[:1].upper()}{choice[1:]}: {value}"
 
 
 def declared_text(spec: Spec, claim: Claim) -> str:
@@ -85,6 +109,8 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
         return [(f"harness judge {shlex.quote(section.called)}", "judges it again from the table that is here")]
     whose = "committed table" if site.run is None else "table that your run wrote"
     commands = [(f"harness judge{profile} {section.spec.id}", f"judges it again from the {whose}, in seconds")]
+    if verdict.verdict == "not run":
+        return commands
     if section.spec.own_experiment is not None:
         cost = f"; {section.models:,} models stand behind it" if section.models else ""
         commands.append((f"harness run{profile} {section.spec.id}", f"trains and attacks what the table lacks{cost}"))
@@ -95,17 +121,25 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
     return commands
 
 
-_CODE = re.compile(r"`([^`]+)`")
+_CODE = re.compile(r"`([^`]+)`|(?<![\w/#])((?:[\w-]+/)?[\w-]*#[a-z0-9]+(?:-[a-z0-9]+)*)")
+"""What stands in backticks; or the name of a claim without them."""
 
 
-def prose_html(text: str, spec: str, known: Collection[str]) -> Markup:
-    """Text of a spec as HTML. Names of claims in backticks become links, other text in backticks code."""
+def prose_html(text: str, spec: str, statements: Mapping[str, str]) -> Markup:
+    """Text of a spec as HTML. Names of claims become links with what these say; other text in backticks is code.
+
+    Args:
+        spec: the spec that the text is of, whose claims it may name without it.
+        statements: by claim, what it says.
+    """
 
     def link_or_code(match: re.Match[str]) -> str:
-        name = match.group(1)
-        for claim in (name, f"{spec}#{name}", f"{spec.partition('/')[0]}/{name}"):
-            if claim in known:
-                return f'<a href="{slug(claim)}.html">{name}</a>'
-        return f"<code>{name}</code>"
+        name = match.group(1) or match.group(2)
+        local = name.removeprefix("#")
+        for claim in (name, f"{spec}#{local}", f"{spec.partition('/')[0]}/{name}"):
+            if claim in statements:
+                said = escape(letters(statements[claim]).removesuffix("."))
+                return f'“<a href="{slug(claim)}.html">{said}</a>”'
+        return f"<code>{name}</code>" if match.group(1) else match.group(0)
 
     return Markup(_CODE.sub(link_or_code, str(escape(letters(text)))))

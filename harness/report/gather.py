@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from harness.claims.design import design_of
-from harness.claims.series import RANGES, intervals_of
+from harness.claims.series import RANGES, all_series, intervals_of
 from harness.claims.verdict import Verdict
 from harness.coordinates import format_level, order_levels
 from harness.data.dataset import TableDataset
@@ -19,6 +19,7 @@ from harness.execution.curves import ATTRIBUTE
 from harness.execution.table import read_table
 from harness.experiment.experiment import Experiment
 from harness.experiment.results import ResultsFile
+from harness.inference import FEWEST
 from harness.paths import path_below
 from harness.pipeline.compute import core_seconds
 from harness.pipeline.context import Run
@@ -32,10 +33,12 @@ from harness.report.noise_table import NoiseTable, compare_noises
 from harness.report.panels import Intervals, drawn_metrics, panels_of
 from harness.report.pictures import HasSides, draw_bounds, draw_counterexample
 from harness.report.preparation import PreparationText, describe_preparation, describe_steps
+from harness.report.single_runs import SingleRuns, single_runs
 from harness.report.tables import Row, exposed_rows, formula_tables, outcome_rows, printed_tables
 from harness.report.vocabulary import metric_words
 from harness.spec.model import Spec
 from harness.spec.readings import readings
+from harness.verdicts.evidence import look_at
 
 DECLARED = "noise_multipliers"
 """The field that declares noise."""
@@ -85,6 +88,8 @@ class Section:
     """Declared noise beside calibrated noise, where a reading has the latter."""
     core_hours: float | None
     """What all its models took, as the table remembers; None where it does not."""
+    runs: dict[str, SingleRuns]
+    """By claim: what each run gave at the place that decides it."""
 
 
 def judged_runs(runs: Iterable[Run]) -> list[Run]:
@@ -119,8 +124,9 @@ def _section(run: Run, judged: tuple[Verdict, ...]) -> Section:
     sequential = table is not None and design_of(table).name == "sequential"
     listed = _listed_metrics(results)
     drawn = drawn_metrics(panels_of(scaled.spec)) if table is not None else []
-    intervals = {} if table is None else intervals_of(table, [*listed, *drawn], scaled.spec.axes)
+    intervals = {} if table is None else shown_intervals(table, [*listed, *drawn], scaled.spec.axes)
     return Section(
+        runs={} if table is None else single_runs(look_at(scaled, table), judged, scaled.spec),
         sequential=sequential,
         prepared=_preparations(scaled.spec, table),
         models=0 if table is None or experiment is None else _models(table, experiment.coordinates),
@@ -146,6 +152,15 @@ def _section(run: Run, judged: tuple[Verdict, ...]) -> Section:
         why_not=why_not,
         data_sha256=next((v.provenance.data_sha256 for v in judged if v.provenance.data_sha256), ""),
     )
+
+
+def shown_intervals(table: pd.DataFrame, metrics: Sequence[str], axes: Sequence[str]) -> Intervals:
+    """Mean and 95% interval by arm, attack, metric and place; of fewer runs than a verdict takes the mean alone, with
+    not-a-number for the ends: an interval of two runs says nothing and fills the figure."""
+    known = all_series(table, metrics, axes)
+    found = intervals_of(table, metrics, axes)
+    nothing = math.nan, math.nan
+    return {key: ends if len(known[key].values) >= FEWEST else (ends[0], *nothing) for key, ends in found.items()}
 
 
 def _preparations(spec: Spec, table: pd.DataFrame | None) -> list[PreparationText]:

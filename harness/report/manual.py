@@ -29,32 +29,42 @@ from harness.reading_bounds import check_place
 from harness.report.vector_images import fault_of_svg
 
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "Use": (
+    "Read": (
+        "how-it-works",
+        "findings",
+        "verdicts",
+        "concepts",
+        "severity",
+        "jayaraman2019",
+        "rahimian2021",
+        "thudi2022-tramer2025",
+        "glossary",
+    ),
+    "Run": (
         "install",
         "walk-adult",
         "walk-table",
         "walk-results",
+        "audit-model",
+        "auditing",
+        "survey",
+        "real-data",
+        "profiles",
+        "recipes",
+        "ci",
+        "cluster",
+        "trust",
+    ),
+    "Write": (
         "walk-paper",
         "walk-project",
         "authoring",
         "your-training",
         "language",
-        "profiles",
-        "real-data",
-        "recipes",
-        "auditing",
-        "audit-model",
-        "survey",
-        "ci",
         "site",
-        "cluster",
-        "trust",
+        "extending",
     ),
-    "Understand": (
-        "concepts",
-        "findings",
-        "verdicts",
-        "severity",
+    "Behind it": (
         "architecture",
         "statistics",
         "inference",
@@ -66,12 +76,10 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "queries",
         "attacks",
         "scattering",
-        "jayaraman2019",
-        "rahimian2021",
-        "thudi2022-tramer2025",
-        "glossary",
+        "identity",
+        "what-may-enter",
+        "speed",
     ),
-    "Contribute": ("extending", "identity", "what-may-enter", "speed"),
     "History": (
         "changelog",
         "moved",
@@ -85,7 +93,13 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "review-2026-11-a",
     ),
 }
-"""Pages of the documentation by part, in the order in which somebody new reads them; others follow in the last."""
+"""Pages of the documentation by part: three doors, then what is behind them; others follow in the last."""
+DOORS: Mapping[str, str] = {
+    "Read": "what was checked, what came out, and what a verdict means",
+    "Run": "check it yourself, or bring a table, a model or results of your own",
+    "Write": "declare the claims of a paper, train with your own code, extend the harness",
+}
+"""The parts that a newcomer chooses among, each in a few words."""
 MADE = ("index", "reference")
 """Pages that the site makes beside the documentation's own."""
 _HEADING = re.compile(r"<h([1-4])>(.*?)</h\1>", re.DOTALL)

@@ -19,13 +19,13 @@ from harness.claims.basis import basis_text
 from harness.claims.expression import domains
 from harness.claims.origin import TOLERANCE_SOURCES
 from harness.claims.verdict import Verdict, value_text
-from harness.claims.words import Certainty, Word
+from harness.claims.words import Word
 from harness.coordinates import format_level
 from harness.coordinates import text as places_text
 from harness.escaping import visible_text, web_address
 from harness.ids import page_stem
 from harness.links import is_regular_file
-from harness.report import manual
+from harness.report import feed, front, manual
 from harness.report.anchors import marks_of
 from harness.report.claim_page import claim_context, prose_html
 from harness.report.claim_record import ClaimRecord, claim_records
@@ -38,12 +38,13 @@ from harness.report.findings import SORTS
 from harness.report.gather import Section
 from harness.report.glossary import define_terms, read_glossary
 from harness.report.headings import datasets_of
+from harness.report.overview import draw_overview
 from harness.report.prose import compared_numbers
 from harness.report.reference import HEADINGS, reference
 from harness.report.site_files import write_files
 from harness.report.tex import untex
 from harness.report.vocabulary import DATA, LETTERS, ORIGINS, figure, letter, letters
-from harness.verdicts.counts import CERTAINTIES, GROUPS, count, count_certainties, group_of, sentences_of
+from harness.verdicts.counts import CERTAINTIES, GROUPS, group_of
 
 STATIC = ("site.css", "site.js")
 ACCOUNTANTS = "images/accountants.svg"
@@ -73,6 +74,7 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> list[str]:
         pages |= figure_files(figures)
     contents = {name: text.encode() for name, text in pages.items()}
     records = records_of(site)
+    contents["claims.json"] = feed.feed_text(site, records).encode()
     contents["claims.csv"] = claims_csv(site.verdicts, records).encode()
     contents["claims.parquet"] = claims_table(site.verdicts, records).to_parquet(None, index=False, compression="zstd")
     for image in {image for name in pages if name.startswith("docs/") for image in manual.images_of(pages[name])}:
@@ -97,23 +99,21 @@ def common_pages(site: Site) -> dict[str, str]:
     surveys = (
         SURVEYS if (site.docs / "survey.md").is_file() and any(p.key not in NO_PAPERS for p in site.papers) else ""
     )
-    totals = _totals(site)
-    front = page(
+    first = page(
         "front.html" if site.run is None else "run.html",
         "",
         run=site.run,
         paper_names={paper.key: paper.short_name for paper in site.papers},
         pictures=_finding_pictures(site),
-        others=OTHERS,
         surveys=surveys,
-        **totals,
+        **(_front_context(site) if site.run is None else {}),
     )
     pages = {
-        "index.html": front,
+        "index.html": first,
         "claims.html": page("claims.html", "", rows=rows, datasets=_datasets_in_use(rows)),
         "compare.html": page("compare.html", "", **_comparison_context(site, compared)),
         "reading.html": page("reading.html", ""),
-        "about.html": page("about.html", ""),
+        "about.html": page("about.html", "", others=OTHERS, **front.counts_of(site)),
         "theory.html": page("theory.html", "", rows=_theory_rows(site)),
     }
     return pages | figure_files(dict(drawn for _, drawn in compared))
@@ -123,20 +123,26 @@ def paper_pages(site: Site, key: str) -> dict[str, str]:
     """The pages of a paper and of its claims: text by path."""
     page, terms = _page_renderer(site), read_glossary(site.docs / "glossary.md")
     paper = next(paper for paper in site.papers if paper.key == key)
-    known = frozenset(v.id for v in site.verdicts)
+    statements = {v.id: v.claim.statement for v in site.verdicts}
     mine = [f for f in site.findings if f.finding.paper == key]
     given = {"paper": paper, "figures": {s.spec.id: figure_stems(s) for s in paper.sections}}
     given["tables"] = {s.spec.id: _tables_of(site, s) for s in paper.sections}
     given |= _coverage_context(site, paper)
+    records = records_of(site)
+    overview = draw_overview(paper, records)
+    matrix = [row for row in front.matrix_of(site) if row.paper.key == key]
+    given |= {"overview": overview, "matrix": matrix, "label": front.square_label}
     html = page("paper.html", "../", findings=mine, pictures=_finding_pictures(site), **given)
-    pages = {f"papers/{key}.html": define_terms(html, terms, "../")}
+    pages = {f"papers/{key}.html": define_terms(html, terms, "../"), **figure_files(overview)}
     for section in paper.sections:
         claims = {f"{section.spec.id}#{c.id}": c for c in section.spec.claims}
         for index, verdict in enumerate(section.verdicts):
             given = claim_context(site, section, verdict, claims[verdict.id])
+            given["tables"] = _tables_of(site, section) if section.measured and not claims[verdict.id].theory else []
             around = section.verdicts[index - 1 : index] if index else (), section.verdicts[index + 1 : index + 2]
             neighbours = {"before": around[0], "after": around[1], "paper": paper, "section": section}
-            neighbours["prose"] = partial(prose_html, spec=section.spec.id, known=known)
+            neighbours["review"] = feed.claim_review(paper, verdict, records[verdict.id], site)
+            neighbours["prose"] = partial(prose_html, spec=section.spec.id, statements=statements)
             html = page("claim.html", "../", **given, **neighbours)
             pages[f"claims/{slug(verdict.id)}.html"] = define_terms(html, terms, "../")
     return pages
@@ -194,38 +200,21 @@ def figure_stems(section: Section) -> dict[str, Drawing]:
     return {f"{page_stem(section.spec.id)}-{n}": drawing for n, drawing in enumerate(section.figures, 1)}
 
 
-ON_RUNS = ("distribution-free", "t-test", "record-sampling")
-"""The bases of verdicts on measurements that vary from run to run."""
-
-
-def _totals(site: Site) -> dict[str, object]:
-    """Counts of claims by outcome; for the first group also the certainties, and the violated claims."""
-    counted = count(site.verdicts)
-    if not counted:
-        none = {"counted": (), "certain": (), "refuted": (), "theirs": 0, "decided": 0, "elsewhere": 0, "short": {}}
-        return none | {"beside": None}
-    group = counted[0].group
-    refuted = [
-        (paper, v) for paper in site.papers for v in paper.verdicts if group_of(v) == group and v.verdict == "violated"
-    ]
-    theirs = sum(one.total for one in counted if one.group in ("papers", "papers elsewhere"))
-    certain = count_certainties(site.verdicts, group)
-    decided = sum(sum(words.values()) for words in certain.values())
-    short = {v.id: f.short for f in site.findings if f.short for v in f.claims if v.verdict == "violated"}
-    elsewhere = sum(one.total for one in counted if one.group == "papers elsewhere")
-    of_papers = [v for v in site.verdicts if group_of(v) == group]
-    told = {word: [v for v in of_papers if v.verdict == word] for word in ("reproduced", "violated")}
-    violated = {v.id for v in told["violated"]}
-    beside = {
-        "sentences": {word: sentences_of(verdicts) for word, verdicts in told.items()},
-        "errors": len({f.finding.id for f in site.findings for v in f.claims if v.id in violated}),
-        "in_every_reading": counted[0].in_every_reading.get(Word.REPRODUCED, 0),
-        "not_severe": sum(one.not_severe for one in counted),
-        "exploratory": sum(v.certainty is Certainty.EXPLORATORY for v in site.verdicts),
-        "measured": sum(v.certainty is not None and v.rests_on.basis in ON_RUNS for v in site.verdicts),
+def _front_context(site: Site) -> dict[str, object]:
+    """What the front shows beside its findings."""
+    matrix = front.matrix_of(site)
+    used = {square.verdict.verdict.value for row in matrix for _, group in row.groups for square in group}
+    failing = front.failing_by_paper(site)
+    return {
+        "headline": front.headline_of(site),
+        "matrix": matrix,
+        "shown_words": used,
+        "label": front.square_label,
+        "failing": failing if any(wrong for _, wrong in failing) else (),
+        "short": front.short_texts(site),
+        "others": [paper for paper in site.papers if paper.key not in {row.paper.key for row in matrix}],
+        "open_claims": front.cheapest_open(site),
     }
-    of_all = {"counted": counted, "beside": beside, "theirs": theirs, "decided": decided, "elsewhere": elsewhere}
-    return of_all | {"certain": certain, "refuted": refuted, "short": short}
 
 
 def _compare(site: Site) -> Compared:
@@ -266,7 +255,9 @@ def manual_pages(site: Site) -> dict[str, str]:
     page, written = _page_renderer(site), manual.pages(site.docs)
     index = Markup(manual.index_json(written))
     pages = {
-        "docs/index.html": page("manual.html", "../", parts=manual.group_by_part(written), index=index),
+        "docs/index.html": page(
+            "manual.html", "../", parts=manual.group_by_part(written), doors=manual.DOORS, index=index
+        ),
         "docs/reference.html": page(
             "reference.html", "../", reference={HEADINGS[sort]: entries for sort, entries in reference().items()}
         ),
@@ -290,6 +281,11 @@ def _theory_rows(site: Site) -> list[tuple[Paper, list[tuple[Verdict, str]]]]:
         if rows:
             by_paper.append((paper, rows))
     return by_paper
+
+
+def first_sentences(text: str, count: int) -> str:
+    """The first sentences of a text: each ends with a full stop before a blank and a capital letter."""
+    return " ".join(re.split(r"(?<=[.!?]) (?=[A-Z“])", text)[:count])
 
 
 @cache
@@ -317,6 +313,7 @@ def page_environment(extension: str = "") -> jinja2.Environment:
     environment.filters["web"] = web_address
     environment.filters["host"] = lambda url: {"arxiv.org": "arXiv", "doi.org": "DOI"}.get(urlsplit(url).netloc, url)
     environment.filters["untex"] = untex
+    environment.filters["sentences"] = first_sentences
     environment.filters["said"] = lambda word: Word(word).shown
     environment.filters["sign"] = lambda word: Word(word).sign
     environment.filters["counted"] = lambda word: Word(word).counted

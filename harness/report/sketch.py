@@ -73,16 +73,16 @@ class Sketch:
             within: the ends of the value axis, where bands are cut.
         """
         mean, low, high = line
-        self.axis.fill_between(
-            x,
-            _cut(low, within, within.low),
-            _cut(high, within, within.high),
-            color=look.colour,
-            alpha=0.13,
-            linewidth=0,
-        )
+        ends = _cut(low, within, within.low), _cut(high, within, within.high)
+        known = np.isfinite(low) | np.isfinite(high)
+        # What was trained without noise stands apart: no ε leads to it, so no line or band does either.
+        joined = np.array([not (isinstance(level, float) and math.isinf(level)) for level in levels])
+        self.axis.fill_between(x, *ends, where=known & joined, color=look.colour, alpha=0.13, linewidth=0)
+        for place, bottom, top in zip(x[known & ~joined], *(end[known & ~joined] for end in ends), strict=True):
+            self.axis.plot([place, place], [bottom, top], "-", color=look.colour, linewidth=5, alpha=0.13)
+        self.axis.plot(x[joined], mean[joined], look.dash, color=look.colour, linewidth=1.6)
         gid = self._register(hovers)
-        self.axis.plot(x, mean, look.dash, color=look.colour, linewidth=1.6, marker=look.marker, markersize=4, gid=gid)
+        self.axis.plot(x, mean, linestyle="", color=look.colour, marker=look.marker, markersize=4, gid=gid)
         self._enter(name, look)
         rows = zip(levels, mean, low, high, strict=True)
         self.data += [Datum(name or self.y, "measured", a, float(m), float(b), float(c)) for a, m, b, c in rows]
@@ -168,8 +168,11 @@ class Sketch:
         """Means with their intervals, one in each of the rows: `rows` has the height and the name of each."""
         mean, low, high = line
         y = list(rows)
-        for height, a, b in zip(y, _cut(low, within, within.low), _cut(high, within, within.high), strict=True):
-            self.axis.plot([a, b], [height, height], "-", color=look.colour, linewidth=1.4)
+        known = np.isfinite(low) | np.isfinite(high)
+        cut = zip(y, _cut(low, within, within.low), _cut(high, within, within.high), known, strict=True)
+        for height, a, b, is_known in cut:
+            if is_known:
+                self.axis.plot([a, b], [height, height], "-", color=look.colour, linewidth=1.4)
         gid = self._register(hovers)
         self.axis.plot(mean, y, color=look.colour, marker=look.marker, markersize=4.5, linestyle="", gid=gid)
         self._enter(name, look)

@@ -6,20 +6,28 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
+import jsonschema
 import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
 from harness.claims.verdict import Point, Verdict, VerdictFile, dump
 from harness.claims.words import Word
+from harness.paths import Project
+from harness.pipeline.context import Context
+from harness.progress import Progress
+from harness.report.build import build_site
 from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.exports import COLUMNS, badge, claims_csv, claims_table
+from harness.spec.load import load_specs
+from harness.spec.profile import load_params
 from tests.conftest import REPO, run_cli
 from tests.report.test_claim_record import committed as committed_verdicts
 from tests.verdict_fields import change
@@ -134,3 +142,35 @@ def test_a_file_of_verdicts_is_the_same_whichever_processor_summed_last() -> Non
     assert result == other.model_copy(update={"right": 1e-300})
     assert '"bound"' not in text
     assert '"low": null' in text
+
+
+def test_the_feed_follows_its_schema_and_says_what_the_csv_says(tmp_path: Path) -> None:
+    """By paper, with the ids of ledgers; each claim once, its page beside the feed."""
+    project = Project(REPO)
+    params = load_params(project)
+    context = Context(project, str(params.flagship), params.profiles[str(params.flagship)], 1, Progress(quiet=True))
+    specs = load_specs(project, ["humphries2020/games", "thudi2022/theory", "jayaraman2019/theory"])
+    build_site(context, list(map(context.resolve, specs)), tmp_path)
+    feed = json.loads((tmp_path / "claims.json").read_text())
+    jsonschema.Draft202012Validator(json.loads((REPO / "reports/feed.schema.json").read_text())).validate(feed)
+    by_key = {paper["key"]: paper for paper in feed["papers"]}
+    assert by_key["humphries2020"]["arxiv"] == "2010.12112"
+    rows = {row["id"]: row for row in csv.DictReader(io.StringIO((tmp_path / "claims.csv").read_text()))}
+    claims = {claim["id"]: claim for paper in feed["papers"] for claim in paper["claims"]}
+    assert claims.keys() == rows.keys()
+    reviewed = 0
+    for name, claim in claims.items():
+        row = rows[name]
+        assert (claim["found"], claim["certainty"], claim["statement"]) == (
+            row["found"],
+            row["certainty"],
+            row["statement"],
+        )
+        page = (tmp_path / claim["page"]).read_text()
+        if found := re.search(r'<script type="application/ld\+json">(.*?)</script>', page):
+            review = json.loads(found[1])
+            assert review["claimReviewed"] == claim["statement"]
+            assert review["reviewRating"]["alternateName"] == row["verdict"]
+            assert claim["origin"] == "paper"
+            reviewed += 1
+    assert reviewed == sum(claim["origin"] == "paper" for claim in claims.values())

@@ -121,7 +121,7 @@ def test_arms_at_one_place_of_an_attacks_own_axis_with_what_is_printed_of_it() -
     (sketch,) = paint(spec, pd.DataFrame(rows), over)
     crosses = [np.asarray(line.get_xydata()).tolist() for line in sketch.axis.lines if line.get_marker() == "x"]
     assert crosses == [[[10.0, 0.54], [100.0, 0.63]]]
-    assert any(re.fullmatch(r"no defence, queries = 10: 0.7.*; the paper prints 0.54", t) for t in texts_of(sketch))
+    assert any(re.fullmatch(r"no defence, 10 queries: 0.7.*; the paper prints 0.54", t) for t in texts_of(sketch))
 
 
 def over_epsilon(spec: Spec, value: float, slope: float = 0.0) -> pd.DataFrame:
@@ -294,12 +294,13 @@ def test_each_outcome_that_a_split_draws_has_its_own_line(spec: Spec) -> None:
     panel = Panel(title="", metrics=("advantage",), attacks=("logloss",), arms=("l2-1e-5",), top=0.3)
     every = pd.concat([table, *drawn], ignore_index=True)
     (sketch,) = paint(spec, pd.concat([every.assign(epsilon=e) for e in (1.0, math.inf)], ignore_index=True), panel)
-    heights = [float(np.asarray(line.get_ydata())[-1]) for line in sketch.axis.lines]
-    assert heights == pytest.approx([0.2, 0.8, 0.5])
+    heights = {round(float(y), 2) for line in sketch.axis.lines for y in np.asarray(line.get_ydata())}
+    assert heights == {0.2, 0.5, 0.8}
     assert sketch.axis.get_ylim()[1] > 0.8
     assert [key for key in sketch.keys if "thin" in key] == ["thin: single outcomes of the split"]
     (sketch,) = paint(spec, pd.concat([table.assign(epsilon=e) for e in (1.0, math.inf)], ignore_index=True), panel)
-    assert len(sketch.axis.lines) == 1
+    assert len({tuple(np.asarray(line.get_ydata())) for line in sketch.axis.lines if not line.get_marker()}) <= 1
+    assert "thin: single outcomes of the split" not in sketch.keys
 
 
 def test_no_mean_where_an_outcome_was_not_drawn_that_others_have(spec: Spec) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from harness.claims import verdict
 from harness.errors import HarnessError
 from harness.paths import Project
+from harness.report import feed
 from harness.spec.document import load_document
 from harness.spec.load import load_spec, load_specs, resolve_names, spec_paths
 from harness.spec.schema import json_schema, schema_text
@@ -200,6 +201,7 @@ def test_committed_specs_load_and_match_the_committed_schema() -> None:
     project = Project(REPO)
     assert (REPO / "specs" / "schema.json").read_text() == schema_text()
     assert (REPO / "reports" / "verdicts.schema.json").read_text() == verdict.schema_text()
+    assert (REPO / "reports" / "feed.schema.json").read_text() == feed.schema_text()
     validator = jsonschema.Draft202012Validator(json_schema())
     loaded = load_specs(project, [])
     assert {one.spec.id.split("/")[0] for one in loaded} >= {"humphries2020"}
