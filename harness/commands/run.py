@@ -34,7 +34,8 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     """Show the cells that a run would compute, what is there already, what the rest would cost, and what is done to
     tables on their way to features."""
     from harness.data.fetch import MissingData
-    from harness.execution.naming import missing_packages
+    from harness.execution.naming import missing_packages, trains_with_function
+    from harness.execution.planner import SECONDS_PER_MODEL
     from harness.execution.store import Store
     from harness.pipeline.compute import pieces_left, plan_of
     from harness.pipeline.deciding import restrict_to_claims
@@ -44,6 +45,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     tables: list[tuple[str, PreparationText]] = []
     keys_listed: set[str] = set()
     not_installed: dict[str, None] = {}
+    of_function: list[str] = []
     groups = resolve_specs(specs, profile, None, quiet)
     for context, runs in groups:
         store = Store(context.project.store)
@@ -61,6 +63,7 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
             keys_listed |= {p.key for p in pieces}
             if pieces_of_spec and one.spec.own_experiment is not None:
                 not_installed |= dict.fromkeys(missing_packages(one.spec.own_experiment))
+                of_function += [one.id] if trains_with_function(one.spec.own_experiment) else []
             faulty = {key for _, key, _ in store.faults((p.kind, p.key) for p in pieces)}
             missing_pieces = [p for p in pieces if p.key in faulty]
             tables += [(one.id, table) for table in describe_preparation(spec_plan.preparations)]
@@ -81,6 +84,11 @@ def plan(specs: Names = None, profile: ProfileName = None, as_json: AsJson = Fal
     if not_installed:
         context.progress.warn(
             f"not installed: {', '.join(not_installed)}; models are named by what trains them, so all count as to do"
+        )
+    if of_function:
+        context.progress.warn(
+            f"{', '.join(of_function)}: trained by a function of yours, which nobody here can time; a model counts as "
+            f"{SECONDS_PER_MODEL['tf-privacy']:g} s"
         )
     if as_json:
         summary = {"profile": context.profile_name, "workers": context.workers, "core_seconds": total}

@@ -47,6 +47,10 @@ class Costs:
         """The cost of fitting an attack on a pool."""
         return 0.0
 
+    def of(self, setup: Setup) -> Costs:
+        """The estimates for another set-up on the same data."""
+        return self
+
     @property
     def stack_size(self) -> int:
         """The number of models that may be trained as one stack; below 2, models are trained one by one."""
@@ -69,9 +73,17 @@ def version_if_installed(package: str) -> str:
 
 def missing_packages(experiment: Experiment) -> list[str]:
     """The packages that an experiment's engines compute with and that are not installed here."""
-    engines = dict.fromkeys(variant.setup.training.engine for variant in experiment.variants())
+    setups = (variant.setup for variant in experiment.variants())
+    trained = (one.training for setup in setups for one in (setup, *map(setup.of_pool, setup.pools.values())))
+    engines = dict.fromkeys(training.engine for training in trained)
     names = dict.fromkeys(name for engine in engines for name in ENGINES[engine].packages)
     return [name for name in names if version_if_installed(name) == "not installed"]
+
+
+def trains_with_function(experiment: Experiment) -> bool:
+    """Whether models of an experiment are trained by a function of its author's, whose time nothing estimates."""
+    setups = (variant.setup for variant in experiment.variants())
+    return any(not ENGINES[setup.training.engine].cuts_batches for setup in setups)
 
 
 SECONDS_PER_MEASURE = 0.02
@@ -119,6 +131,7 @@ class Naming:
         self.pieces: dict[str, Piece] = {}
         self.hashed_attacks: dict[int, _HashedAttack] = {}
         self.by_rule: dict[int, Attack] = {}
+        self.by_pool: dict[int, Naming] = {}
         self.model = setup.model.content()
         self.training = {
             private: (training, training.content())
@@ -204,17 +217,31 @@ class Naming:
         if pool.trained_on == "halves":
             return self.halves(pool, split, epsilon)
         noise = 0.0 if pool.privacy == "none" else noise_multiplier
+        naming = self._naming_of(pool)
         return tuple(
-            self._train_unit(split, "shadow", index, noise, repeat, self.setup.train_size)
+            naming._train_unit(split, "shadow", index, noise, repeat, self.setup.train_size)
             for index in range(pool.count)
         )
+
+    def _naming_of(self, pool: ShadowPool) -> Naming:
+        """What names the models of a pool: another than this where the pool has a model or a training of its own."""
+        setup = self.setup.of_pool(pool)
+        if setup is self.setup:
+            return self
+        if id(pool) not in self.by_pool:
+            costs = self.costs.of(setup)
+            naming = Naming(self.experiment, setup, self.data, self.noise, costs, self.version_of)
+            naming.pieces = self.pieces
+            self.by_pool[id(pool)] = naming
+        return self.by_pool[id(pool)]
 
     def halves(self, pool: ShadowPool, split: Piece, epsilon: float) -> tuple[Piece, ...]:
         """The pieces that train models on halves of candidate records; repeats with the same candidates share them."""
         sizes = self.setup.sizes
         half = (sizes.members + sizes.nonmembers) // 2
         noise = 0.0 if pool.privacy == "none" else self.noise(epsilon, half)
-        return tuple(self._train_unit(split.root, "half", index, noise, 0, half) for index in range(pool.count))
+        naming = self._naming_of(pool)
+        return tuple(naming._train_unit(split.root, "half", index, noise, 0, half) for index in range(pool.count))
 
     def _train_unit(
         self, split: Piece, role: Role, index: int | None, noise_multiplier: float, repeat: int, records: int

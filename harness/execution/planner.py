@@ -268,7 +268,7 @@ class _Estimates(Costs):
                     f"the sizes ask for {asked} records (members + test + nonmembers) and the table has {rows}; "
                     "make them smaller"
                 )
-        self.setup, training = setup, setup.training
+        self.setup, self._table, training = setup, table, setup.training
         width, n_classes = input_width(setup.dataset, table)
         of_function = isinstance(setup.model, FunctionModel)  # its layers are known to its function alone
         try:
@@ -278,6 +278,9 @@ class _Estimates(Costs):
         self.parameters = sum(math.prod(s) for p in placed for s in p.layer.weight_shapes(p.shape))
         self.operations = 6.0 * training.batch_size * sum(p.layer.operations(p.shape) for p in placed)
         self.capacity = ENGINES[training.engine]().capacity(setup.model, training, width, n_classes)
+
+    def of(self, setup: Setup) -> _Estimates:
+        return _Estimates(setup, self._table)
 
     def split(self, split: Split) -> float:
         return split.seconds()

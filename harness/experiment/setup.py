@@ -166,18 +166,29 @@ class ShadowPool(Config):
     """`leftover`: records that are neither members nor attacked. `halves`: each model has a random half of the records
     that are attacked, the next one the other half, and which half is recorded: LiRA's pool (Carlini et al. 2022)."""
 
+    model: AnyModel | None = Field(default=None, exclude_if=lambda model: model is None)
+    """The architecture of its models; default: that of the arm's target."""
+    training: Training | None = Field(default=None, exclude_if=lambda training: training is None)
+    """How its models are trained; what it does not say is as the arm says it. Default: as the target."""
+
     @model_validator(mode="after")
     def _pairs(self) -> ShadowPool:
         if self.trained_on == "halves" and self.count % 2:
             raise ValueError(f"a pool of halves has an even number of models, found count {self.count}")
         return self
 
-    def cap(self, max_models: int | None) -> ShadowPool:
-        """The pool with at most so many models; one of halves keeps four, so that each record is in and out of two."""
-        if max_models is None:
-            return self
-        count = min(self.count, max_models if self.trained_on == "leftover" else max(4, max_models - max_models % 2))
-        return self.model_copy(update={"count": count})
+    def cap(self, max_models: int | None, max_epochs: int | None = None, engine: str | None = None) -> ShadowPool:
+        """The pool with at most so many models, one of halves with four at least, so that each record is in and out of
+        two; with a training of its own for at most so many epochs, by this engine."""
+        update: dict[str, object] = {}
+        if max_models is not None:
+            of_halves = max(4, max_models - max_models % 2)
+            update["count"] = min(self.count, max_models if self.trained_on == "leftover" else of_halves)
+        if self.training is not None:
+            epochs = self.training.epochs if max_epochs is None else min(self.training.epochs, max_epochs)
+            changes = {"epochs": epochs, "engine": engine or self.training.engine}
+            update["training"] = self.training.model_copy(update=changes)
+        return self.model_copy(update=update)
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -217,6 +228,25 @@ class Setup(Config):
         plugins = {"dataset": self.dataset.content(), "split": self.split.content(), "model": self.model.content()}
         return {**fields, **plugins, "training": self.training.content()}
 
+    def of_pool(self, pool: ShadowPool) -> Setup:
+        """The set-up by which a pool's models are trained: this one, with what the pool says for itself."""
+        own = {name: value for name in ("model", "training") if (value := getattr(pool, name)) is not None}
+        return self.model_copy(update=own) if own else self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_pools(cls, data: object) -> object:
+        """A pool's training says what differs from the arm's."""
+        if not isinstance(data, dict) or not isinstance(data.get("pools"), dict):
+            return data
+        training, pools = data.get("training"), {}
+        for name, pool in data["pools"].items():
+            differs = pool.get("training") if isinstance(pool, dict) else None
+            if isinstance(differs, dict) and isinstance(training, dict):
+                pool = {**pool, "training": {**training, **differs}}
+            pools[name] = pool
+        return {**data, "pools": pools}
+
     @model_validator(mode="after")
     def _check_consistency(self) -> Setup:
         source = "generator" if isinstance(self.dataset, GeneratorDataset) else "table"
@@ -229,14 +259,7 @@ class Setup(Config):
         refusal = self.split.refuses(self.sizes)
         if refusal is not None:
             raise ValueError(refusal)
-        if self.training.engine not in ENGINES.names():
-            raise ValueError(f"unknown engine {self.training.engine!r}; known: {', '.join(ENGINES.names())}")
-        if self.model.engine not in (None, self.training.engine):
-            kind, engine = self.model.plugin_name(), self.model.engine
-            raise ValueError(f"model: kind {kind} is trained by one engine; write training: {{engine: {engine}}}")
-        refusal = ENGINES[self.training.engine]().refuses(self.model, self.training)
-        if refusal is not None:
-            raise ValueError(refusal)
+        check_training(self.model, self.training)
         halves = [
             name for name, pool in self.pools.items() if (pool.trained_on, pool.privacy) == ("halves", "like-target")
         ]
@@ -252,3 +275,34 @@ class Setup(Config):
                 "batch could be made"
             )
         return self
+
+    @model_validator(mode="after")
+    def _check_pools(self) -> Setup:
+        in_batches = ("batch_size", "epochs", "sampling", "clipping")
+        for name, pool in self.pools.items():
+            own = self.of_pool(pool)
+            if own is self:
+                continue
+            try:
+                check_training(own.model, own.training)
+            except ValueError as error:
+                raise ValueError(f"pools.{name}: {error}") from None
+            other = [field for field in in_batches if getattr(own.training, field) != getattr(self.training, field)]
+            if other and pool.privacy == "like-target":
+                raise ValueError(
+                    f"pools.{name}: the target's noise promises its epsilon in the target's batches alone; leave "
+                    f"{other[0]} out of the pool's training, or use privacy: none"
+                )
+        return self
+
+
+def check_training(model: Model, training: Training) -> None:
+    """Raises ValueError for an engine that there is not, or that cannot train the model so."""
+    if training.engine not in ENGINES.names():
+        raise ValueError(f"unknown engine {training.engine!r}; known: {', '.join(ENGINES.names())}")
+    if model.engine not in (None, training.engine):
+        kind, engine = model.plugin_name(), model.engine
+        raise ValueError(f"model: kind {kind} is trained by one engine; write training: {{engine: {engine}}}")
+    refusal = ENGINES[training.engine]().refuses(model, training)
+    if refusal is not None:
+        raise ValueError(refusal)

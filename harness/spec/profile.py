@@ -286,7 +286,7 @@ def _scaled_arm(spec: Spec, name: str, arm: Arm, profile: Profile) -> Arm:
         "epochs": _cap(arm.training.epochs, profile.epochs),
         "engine": profile.engine or arm.training.engine,
     }
-    pools = {key: pool.cap(profile.shadows) for key, pool in arm.pools.items()}
+    pools = {key: pool.cap(profile.shadows, profile.epochs, profile.engine) for key, pool in arm.pools.items()}
     return arm.model_copy(
         update={
             "dataset": _substitute(arm.dataset, profile)[0],

@@ -13,7 +13,7 @@ from harness.execution.planner import make_plan
 from harness.paths import Project
 from harness.spec.load import load_specs
 from harness.spec.profile import Profile, choose, load_params, scale
-from tests.conftest import SMALL_SPEC
+from tests.conftest import SMALL_SPEC, run_cli
 
 Make = Callable[..., Project]
 SHADOWS = SMALL_SPEC.replace("  repeats: 2", "  pools: {shadows: {count: 2}}\n  repeats: 2").replace(
@@ -120,3 +120,72 @@ def test_noise_that_was_measured_keeps_its_name_on_a_processor_that_rounds_other
     pairs = list(zip(calibrated.cells, again.cells, strict=True))
     assert {a.target.key == b.target.key for a, b in pairs if a.epsilon == 1.0} == {False}
     assert all(a.target.key == b.target.key for a, b in pairs if a.epsilon != 1.0)
+
+
+OWN_POOL = "{count: 2, model: {kind: mlp, hidden: [8]}, training: {epochs: 4, learning_rate: 0.1}}"
+
+
+def test_a_pool_may_have_a_model_and_a_training_of_its_own(make_project: Make) -> None:
+    """The targets keep their names; shadow models are of the other network, and trained as the pool says, else as the
+    arm does."""
+    plain = plan(make_project, SHADOWS, "a")
+    own = plan(make_project, SHADOWS.replace("{count: 2}", OWN_POOL), "b")
+    by_role = [
+        {p.key: p for p in result.pieces("train") if p.kind == "train" and p.description["role"] == role}
+        for result in (plain, own)
+        for role in ("target", "shadow")
+    ]
+    assert by_role[0].keys() == by_role[2].keys()
+    assert not by_role[1].keys() & by_role[3].keys()
+    assert len(by_role[1]) == len(by_role[3])
+    for piece in by_role[3].values():
+        model, training = piece.settings["model"], piece.settings["training"]
+        assert model.plugin_name() == "mlp"
+        assert (training.epochs, training.learning_rate, training.batch_size) == (4, 0.1, 20)
+    # What a pool says as the arm does, or as the default is, names what it did.
+    same = SHADOWS.replace("{count: 2}", "{count: 2, model: {kind: logistic}, training: {epochs: 3}}")
+    assert keys(plan(make_project, same, "c"), "train") == keys(plain, "train")
+
+
+def test_a_profile_caps_the_epochs_of_a_pools_own_training(make_project: Make) -> None:
+    project = make_project(SHADOWS.replace("{count: 2}", OWN_POOL))
+    spec = load_specs(project, [])[0].spec
+    small = scale(spec, "small", Profile(epochs=2)).spec.own_experiment
+    assert small is not None
+    pool = small.arms["iid"].pools["shadows"]
+    assert pool.training is not None
+    assert pool.training.epochs == 2
+
+
+@pytest.mark.parametrize(
+    ("pool", "says"),
+    [
+        ("{count: 2, training: {engine: faster}}", "pools.shadows: unknown engine 'faster'"),
+        (
+            "{count: 2, privacy: like-target, training: {epochs: 9}}",
+            "pools.shadows: the target's noise promises its epsilon in the target's batches alone; leave epochs out of",
+        ),
+        (
+            "{count: 2, model: {kind: function, path: 'mine.py:train'}}",
+            "pools.shadows: model: kind function is trained by",
+        ),
+        ("{count: 2, training: {epoch: 9}}", "epoch"),
+    ],
+)
+def test_what_a_pool_cannot_be_is_one_line(make_project: Make, pool: str, says: str) -> None:
+    ran = run_cli(make_project(SHADOWS.replace("{count: 2}", pool)).root, "validate")
+    assert ran.returncode == 2
+    assert says in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.integration
+def test_an_attack_learns_from_shadow_models_of_another_network(make_project: Make) -> None:
+    """Shadow models of a network, targets of a regression: the attack is fitted on the former and meets the latter."""
+    text = SHADOWS.replace("{count: 2}", OWN_POOL).replace("repeats: 2", "repeats: 1")
+    project = make_project(text)
+    ran = run_cli(project.root, "run", "-q")
+    assert ran.returncode == 0, ran.stderr
+    table = pd.read_parquet(project.reports / "full/own/cancer/measurements.parquet")
+    assert set(table["attack"].dropna()) >= {"logloss", "shokri"}
+    assert table[(table["attack"] == "shokri") & (table["metric"] == "advantage")]["value"].between(-1, 1).all()

@@ -238,8 +238,9 @@ def test_a_spec_of_forests_is_judged_and_its_models_are_those_of_the_code(projec
     assert run.returncode == 0, run.stderr
     assert verdict_of(project) == "reproduced"
     assert "on standard output" not in run.stdout
-    plan = run_cli(project, "plan", "own/forest").stdout
-    assert "own/forest\t28\t98\t0\t0\t" in plan, plan  # cells, pieces, shared, to do
+    planned = run_cli(project, "plan", "own/forest")
+    assert "own/forest\t28\t98\t0\t0\t" in planned.stdout, planned.stdout  # cells, pieces, shared, to do
+    assert "own/forest: trained by a function of yours, which nobody here can time" in planned.stderr
     names = set((project / ".harness/store/train").rglob("*.npz"))
     (project / "specs/own/unused.py").write_text("nobody imports this\n")
     assert run_forest(project).returncode == 0
