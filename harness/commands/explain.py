@@ -66,9 +66,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     """
     from harness.claims.verdict import in_json
     from harness.pipeline.judging import read_verdict
-    from harness.report.certainty import certainty_sentences
     from harness.report.claim_record import claim_records
-    from harness.report.prose import deciding_point
 
     run, name = find_claim(claim, profile)
     read_verdict(run, name)  # says what is missing
@@ -76,7 +74,7 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     verdict = next(v for v in verdicts if v.id == f"{run.id}#{name}")
     record = claim_records(verdicts, specs)[verdict.id]
     if as_json:
-        certainty_texts = certainty_sentences(verdict, deciding_point(verdict))
+        certainty_texts = _certainty_texts(verdict)
         print_json(
             {**in_json(verdict), **dataclasses.asdict(record), "sentence": record.finding, "how_sure": certainty_texts}
         )
@@ -91,8 +89,6 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
 
 def print_explanation(verdict: Verdict, record: ClaimRecord, spec: Spec) -> None:
     """Print what is said of one claim of `spec`, from its verdict and its record."""
-    from harness.report.certainty import certainty_sentences
-    from harness.report.prose import deciding_point
     from harness.report.tex import untex
     from harness.report.vocabulary import letter
 
@@ -109,13 +105,22 @@ def print_explanation(verdict: Verdict, record: ClaimRecord, spec: Spec) -> None
         print_text(f"To decide it: {record.would_decide}.\n")
     for tree in verdict.claim.expressions:
         print_text(f"  {tree.text(letter)}")
-    certainty_texts = certainty_sentences(verdict, deciding_point(verdict))
+    certainty_texts = _certainty_texts(verdict)
     for title, lines in (("How sure", certainty_texts), ("What it rests on", _assumptions(verdict))):
         if lines:
             print_text(f"\n{title}", "bold")
             for line in lines:
                 print_text(f"- {line}")
     _print_points(verdict, spec)
+
+
+def _certainty_texts(verdict: Verdict) -> list[str]:
+    """How sure a verdict is, and how severe a test it was put to, in sentences."""
+    from harness.report.certainty import certainty_sentences, severity_sentence
+    from harness.report.prose import deciding_point
+
+    severity = severity_sentence(verdict)
+    return [*certainty_sentences(verdict, deciding_point(verdict)), *([severity] if severity else [])]
 
 
 def _assumptions(verdict: Verdict) -> list[str]:

@@ -20,9 +20,9 @@ def severity_sentence(verdict: Verdict) -> str:
         if verdict.numbers.test == "exact count":
             return "It could have failed: any other count would have failed it."
         return "No control is known on which it ought to fail."
-    met = "; ".join(f"{TEXTS[one.control]}: {one.supported} of {one.draws} draws" for one in controls.outcomes)
+    met = " and ".join(f"{one.supported} of {one.draws} draws of {TEXTS[one.control]}" for one in controls.outcomes)
     few = "" if verdict.verdict != "inconclusive" or verdict.met_by else " They have as few runs as it has so far."
-    return f"Severity {controls.severity:.2f}. It ought to fail on controls, and is met by {met}.{few}"
+    return f"Controls, where it ought to fail: it is met in {met} (severity {controls.severity:.2f}).{few}"
 
 
 def _readings_sentence(verdict: Verdict) -> str:
@@ -46,6 +46,10 @@ def _standing_sentence(verdict: Verdict) -> str:
     numbers = verdict.numbers
     if numbers.stands is None:
         return ""
+    if verdict.rests_on.exploratory and not numbers.stands:
+        return (
+            f" Among the {numbers.claims_tested} claims tested it is not counted as standing, since it is exploratory."
+        )
     among = f" Among the {numbers.claims_tested} claims tested it"
     if numbers.stands_by is not None:
         by_records = verdict.rests_on.basis == "record-sampling"
@@ -100,9 +104,9 @@ def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
     if text := _declared_sentence(verdict):
         sentences.append(text)
     if verdict.numbers.stopped is not None:
-        sentences.append(f"Runs were added until it was decided, after {verdict.numbers.stopped}.")
+        sentences.append(f"Runs were added until it was decided, first after {verdict.numbers.stopped}.")
     if verdict.rests_on.readings or (verdict.verdict.holds and verdict.rests_on.readings_not_run):
         sentences.append(_readings_sentence(verdict))
     if verdict.tally:
-        sentences.append(f"{verdict.tally[:1].upper()}{verdict.tally[1:]}.")
+        sentences.append(f"With the correction for all comparisons: {verdict.tally}.")
     return sentences

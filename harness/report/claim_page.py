@@ -10,16 +10,18 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
-from harness.claims.verdict import ReadingVerdict, Verdict, value_text
+from harness.claims.verdict import Point, ReadingVerdict, Verdict, value_text
 from harness.report.certainty import certainty_sentences, severity_sentence
 from harness.report.contents import Site, slug
 from harness.report.forest import INTERVALS_BY, forests, points_by_basis
 from harness.report.gather import Section
+from harness.report.headings import datasets_of
 from harness.report.mathml import mathml
 from harness.report.prose import counterexample_words, deciding_point
-from harness.report.vocabulary import DATA, ORIGINS, letters
+from harness.report.vocabulary import DATA, ORIGINS, figure, letters
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
+from harness.verdicts.counts import CERTAINTIES, DISPROVED, certainty_phrase
 
 
 def report_link(site: Site, verdict: Verdict) -> str:
@@ -40,6 +42,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         "v": verdict,
         "claim": claim,
         "deciding": shown[0] if shown else None,
+        "as_trained": as_trained_words(point),
         "slug": slug(verdict.id),
         "math": [
             (Markup(mathml(tree)), verdict.parts[i] if i < len(verdict.parts) else None)
@@ -54,7 +57,8 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         "severity": severity_sentence(verdict) if verdict.controls is None or verdict.controls.outcomes else "",
         "reading_words": reading_words,
         "runs": section.runs.get(verdict.id),
-        "whose_and_data": whose_and_data(verdict),
+        "whose_and_data": whose_and_data(verdict, spec),
+        "readings_said": readings_sentence(verdict),
         "declared": declared_text(spec, claim),
         "answer": Markup(section.answers.get(claim.id, "")),
         "report": report_link(site, verdict),
@@ -63,19 +67,62 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
     }
 
 
-def whose_and_data(verdict: Verdict) -> str:
-    """Whose claim it is, and on what it was judged, in a sentence or two."""
-    whose = f"{ORIGINS[verdict.claim.origin]}; the heading is in our wording."
-    if verdict.verdict == "not run" or verdict.rests_on.data == "none":
-        return whose
-    smaller = f": {'; '.join(verdict.rests_on.smaller)}" if verdict.rests_on.smaller else ""
-    return f"{whose} Judged on {DATA[verdict.rests_on.data]}{smaller}."
+def whose_and_data(verdict: Verdict, spec: Spec) -> str:
+    """Whose claim it is, on what it was judged, and what the phrase of certainty means, in a few sentences."""
+    texts = [f"{ORIGINS[verdict.claim.origin]}; the heading is in our wording."]
+    if verdict.verdict != "not run" and verdict.rests_on.data != "none":
+        names = datasets_of(spec)
+        smaller = f" ({'; '.join(verdict.rests_on.smaller)})" if verdict.rests_on.smaller else ""
+        of = f"{', '.join(names)}: " if names and spec.results is None else ""
+        apart = len(verdict.rests_on.deviations)
+        texts.append(f"Judged on {of}{DATA[verdict.rests_on.data]}{smaller}.")
+        if apart and verdict.rests_on.data in ("paper", "smaller"):
+            differs = "1 known difference" if apart == 1 else f"{apart} known differences"
+            texts.append(f"{differs} from the paper's set-up {'is' if apart == 1 else 'are'} listed below.")
+    phrase = certainty_phrase(verdict)
+    if phrase == DISPROVED:
+        texts.append("Disproved: at a point of its domain, or over it, the opposite is proved.")
+    elif meaning := CERTAINTIES.get(phrase):
+        texts.append(f"{meaning[:1].upper()}{meaning[1:]}.")
+    elif verdict.verdict == "inconclusive":
+        texts.append("Inconclusive: neither the claim nor its opposite is shown.")
+    return " ".join(texts)
+
+
+def readings_sentence(verdict: Verdict) -> str:
+    """How many of the other readings that were run say the same; empty where none was."""
+    words = [reading.verdict for reading in verdict.rests_on.readings]
+    if not words:
+        return ""
+    same = words.count(verdict.verdict)
+    if same == len(words):
+        which = "The other reading" if same == 1 else f"Each of the {same} other readings"
+        return f"{which} of what the paper leaves open that {'was' if same == 1 else 'were'} run says the same:"
+    return (
+        f"Of {len(words)} other readings of what the paper leaves open {same} say{'s' if same == 1 else ''} the same:"
+    )
+
+
+def as_trained_words(point: Point | None) -> str:
+    """What becomes of a comparison with a bound where ε is taken as the models were really trained; empty where it is
+    not told."""
+    if point is None or point.bound_as_trained is None:
+        return ""
+    least, most = point.least_epsilon_as_trained, point.epsilon_as_trained
+    span_of = "" if least is None else f"at least {figure(least)} and "
+    most_of = "no finite bound" if most is None else f"at most {figure(most)}"
+    said = {"held": "it is not above it", "broken": "it is above it", "undecided": "that is open"}
+    status = said.get(point.bound_as_trained_status or "undecided", "that is open")
+    return (
+        f"The ε is nominal: for the batches that were trained with it is {span_of}{most_of}. Against the bound at the "
+        f"latter, {figure(point.bound_as_trained)}, {status}."
+    )
 
 
 def reading_words(reading: ReadingVerdict) -> str:
     """A reading of what the paper leaves open, by the choice and what is chosen in it."""
     choice = letters(reading.choice).replace("_", " ")
-    value = "none" if reading.value is None else letters(value_text(reading.value)).replace("_", " ")
+    value = "left out" if reading.value is None else letters(value_text(reading.value)).replace("_", " ")
     return f"{choice[:1].upper()}{choice[1:]}: {value}"
 
 
@@ -87,8 +134,8 @@ def declared_text(spec: Spec, claim: Claim) -> str:
     if seen is None:
         return "The claim is not on record as it is, so whatever is measured counts as measured before it was declared."
     if not seen:
-        return "The claim was declared before any run of its spec was measured."
-    return "The claim was declared, or last changed, when runs of its spec had been measured."
+        return "The claim was written before any run of its spec was measured."
+    return "The claim was written, or last edited, after runs of its spec had been measured."
 
 
 _MEASURED_BY = re.compile(r"code (\w+) \(commit (\w+)\)")
@@ -112,7 +159,7 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
     if verdict.verdict == "not run":
         return commands
     if section.spec.own_experiment is not None:
-        cost = f"; {section.models:,} models stand behind it" if section.models else ""
+        cost = f"; {section.models:,} models are in it" if section.models else ""
         commands.append((f"harness run{profile} {section.spec.id}", f"trains and attacks what the table lacks{cost}"))
     elif section.spec.results is not None:
         commands[0] = (commands[0][0], f"judges it again from {section.spec.results.portable_path}")

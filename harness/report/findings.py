@@ -75,6 +75,8 @@ class Finding(Config):
     sort: Sort = "as printed it does not hold"
     short: str = ""
     """What came out of a violated claim, in a sentence or two, for the list of these on the front."""
+    weight: str = ""
+    """What hangs on the error, in the paper, in a sentence."""
     text: str
     """In words; `{alias.value}`, `{alias.low}`, `{alias.high}`, `{alias.line}`, `{alias.at}` are of a verdict."""
     rests: dict[Name, Rests] = Field(min_length=1)
@@ -98,6 +100,7 @@ class ShownFinding:
     title: str
     short: str
     text: str
+    weight: str
     claims: tuple[Verdict, ...]
 
 
@@ -148,7 +151,7 @@ def findings_that_hold(
             dropped.append(f"{finding.id}: {'; '.join(lacking)}")
             continue
         title, short, text = (_with_numbers(words, values) for words in written)
-        kept.append(ShownFinding(finding, title, short, text, tuple(known.values())))
+        kept.append(ShownFinding(finding, title, short, text, finding.weight, tuple(known.values())))
     return kept, dropped
 
 

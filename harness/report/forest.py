@@ -44,6 +44,10 @@ class Span:
     """The line to clear; of `close`, the value to be near to."""
     tolerance: float | None = None
     """How near, of `close`."""
+    margin: float = 0.0
+    """The tolerance that the line has in it."""
+    reach: str | None = None
+    """Of `close`, in the place of an interval of the value: how far it is from what it is to be near to."""
 
     @property
     def band(self) -> tuple[float, float] | None:
@@ -53,6 +57,9 @@ class Span:
     @property
     def line_text(self) -> str:
         """What is asked, in words."""
+        if self.margin:
+            sign = "+" if self.margin > 0 else "−"
+            return f"{figure(self.line - self.margin)} {sign} {figure(abs(self.margin))}"
         return figure(self.line) if self.tolerance is None else f"{figure(self.line)} ± {figure(self.tolerance)}"
 
 
@@ -149,7 +156,7 @@ def _forest(
                 line=place(span.line),
                 band=None if span.band is None else (place(span.band[0]), place(span.band[1])),
                 value=figure(span.value),
-                interval=_interval(a, b),
+                interval=_interval(a, b) if span.reach is None else span.reach,
                 needed=span.line_text,
                 state=_state(p, alpha),
                 runs=f"{p.holds} of {p.repeats}" if p.holds is not None else str(p.repeats),
@@ -184,7 +191,8 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
     intervals = [left_interval(pattern, p) for p in points]
     if all(interval is not None for interval in intervals):
         pairs = zip(points, intervals, strict=True)
-        return "measured", [Span(p.left, *(i or (None, None)), p.right) for p, i in pairs]
+        margin = line if pattern.doubled is not None else 0.0
+        return "measured", [Span(p.left, *(i or (None, None)), p.right, margin=margin) for p, i in pairs]
     if pattern.relation in (">", ">="):
         return "difference", [
             Span(p.effect + line, add_bound(line, p.low), add_bound(line, p.high), line) for p in points
@@ -202,7 +210,12 @@ def _span_beside(value: float, to: float, point: Point, tolerance: float) -> Spa
     low, high = (None, None) if far is None else (to - far, to + far)
     if near is not None and near > 0:
         low, high = (to + near, high) if value >= to else (low, to - near)
-    return Span(value, low, high, to, tolerance)
+    reach = "unbounded"
+    if far is not None:
+        reach = (
+            f"off by at most {figure(far)}" if near is None or near <= 0 else f"off by {figure(near)} to {figure(far)}"
+        )
+    return Span(value, low, high, to, tolerance, reach=reach)
 
 
 def _mirrored_ends(point: Point, line: float) -> tuple[float | None, float | None]:

@@ -262,7 +262,7 @@ def provided_words(verdict: Verdict) -> str:
         told += [f"{not_run} {'was' if not_run == 1 else 'were'} not run"] if not_run else []
         return f"{start}, but of the other readings of the paper {_listed(told)}."
     if any("in place of" in text for text in others):
-        return "Fails with the tolerance as declared, and is open with twice that."
+        return "Off by more than the tolerance; whether by more than twice that, which a refutation takes, is open."
     return f"{start}, but it depends on {letters('; '.join(others)).replace('_', ' ')}."
 
 

@@ -6,7 +6,7 @@ order of the paper's figures, sections and theorems, as its page has them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -122,13 +122,51 @@ def headline_of(site: Site) -> Headline:
     )
 
 
-def failing_by_paper(site: Site) -> list[tuple[Paper, list[Verdict]]]:
-    """Each paper with its claims that do not hold; none of a paper that has none."""
-    cited = [paper for paper in site.papers if paper.key not in NO_PAPERS]
-    return [
-        (paper, [v for v in paper.verdicts if group_of(v) == "papers" and v.verdict is Word.VIOLATED])
-        for paper in cited
-    ]
+@dataclass(frozen=True)
+class Failing:
+    """Claims of a paper that do not hold, for one and the same error."""
+
+    verdicts: tuple[Verdict, ...]
+    text: str
+    """What came out; empty where no finding says it."""
+    weight: str
+    """What hangs on the error, in the paper; empty where no finding says it."""
+
+    def places(self, sure_of: Callable[[Verdict], str]) -> list[str]:
+        """Where the paper says so, with how sure it is that it does not hold; each once."""
+        return list(dict.fromkeys(f"{v.claim.where}: {sure_of(v)}" for v in self.verdicts))
+
+
+def failing_by_paper(site: Site) -> list[tuple[Paper, list[Failing]]]:
+    """Each paper with its claims that do not hold, those of one error together; none of a paper that has none."""
+    short = {v.id: f for f in site.findings if f.short for v in f.claims if v.verdict is Word.VIOLATED}
+    by_paper = []
+    for paper in site.papers:
+        if paper.key in NO_PAPERS:
+            continue
+        errors: dict[str, list[Verdict]] = {}
+        for v in paper.verdicts:
+            if group_of(v) == "papers" and v.verdict is Word.VIOLATED:
+                errors.setdefault(short[v.id].finding.id if v.id in short else v.id, []).append(v)
+        told = [
+            Failing(tuple(vs), short[vs[0].id].short, short[vs[0].id].weight)
+            if vs[0].id in short
+            else Failing(tuple(vs), "", "")
+            for vs in errors.values()
+        ]
+        by_paper.append((paper, told))
+    return by_paper
+
+
+def words_counted(site: Site) -> dict[str, dict[str, int]]:
+    """How many claims of papers have each verdict: those of theory or on the papers' data, and the others."""
+    by_group: dict[str, list[Word]] = {"Of theory, or on the paper’s data": [], "On other data": []}
+    own, others = by_group.values()
+    for v in site.verdicts:
+        if group_of(v) in PAPERS_GROUPS:
+            (own if group_of(v) == "papers" else others).append(v.verdict)
+    counted = {name: {word.value: n for word in Word if (n := words.count(word))} for name, words in by_group.items()}
+    return {name: words for name, words in counted.items() if words}
 
 
 def cheapest_open(site: Site) -> list[OpenClaim]:
@@ -141,11 +179,6 @@ def cheapest_open(site: Site) -> list[OpenClaim]:
         if cost is not None and cost.seconds is not None and cost.limit != "at least":
             found.append(OpenClaim(verdict, cost.seconds / 60))
     return sorted(found, key=lambda one: (one.minutes, one.verdict.id))[:OPEN_SHOWN]
-
-
-def short_texts(site: Site) -> dict[str, str]:
-    """By claim that does not hold: what its finding says of it in a sentence or two."""
-    return {v.id: f.short for f in site.findings if f.short for v in f.claims if v.verdict is Word.VIOLATED}
 
 
 def counts_of(site: Site) -> dict[str, object]:

@@ -122,25 +122,28 @@ def _table_sentence(verdict: Verdict, spec: Spec, parts: Sequence[MeasuredClaimK
 def _sentence_without_numbers(verdict: Verdict) -> str:
     """What was found where no place decides: of counts, or in the words of the judge."""
     reasons = [verdict.reasons[index] for index in verdict.because]
-    text = letters("; ".join(map(_reason_words, reasons))).replace("_", " ")
+    of_paper = verdict.claim.origin == "paper"
+    text = letters("; ".join(_reason_words(reason, of_paper) for reason in reasons)).replace("_", " ")
     if verdict.verdict == "beside":
         return f"Compared with what the paper prints, not judged: {text}."
     more = f"{capital(verdict.tally)}." if len(set(verdict.parts)) > 1 else ""
     return " ".join(filter(None, [provided_words(verdict), f"{capital(text)}.".replace("..", "."), more]))
 
 
-def _reason_words(reason: Reason) -> str:
+def _reason_words(reason: Reason, of_paper: bool) -> str:
+    """Why a part came out so; of counts by the paper's print, or by the claim where it is of no paper."""
     if reason.found != "counted":
         return reason.text(effect=False)
     wrong = [one for one in reason.counts if not one.is_right]
     if not wrong:
         count = len(reason.counts)
         which = {1: "the count is", 2: "both counts are"}.get(count, f"all {count} counts are")
-        return f"{which} as printed, in every run"
+        return f"{which} as {'printed' if of_paper else 'claimed'}, in every run"
     texts = []
     for one in wrong:
         found = ", ".join(f"{value:,.0f}" for value in one.found) + (" and others" if one.several else "")
-        texts.append(f"{one.name} is {found}, and the paper prints {one.printed:,}")
+        says = "the paper prints" if of_paper else "the claim says"
+        texts.append(f"{one.name} is {found}, and {says} {one.printed:,}")
     return "; ".join(texts)
 
 

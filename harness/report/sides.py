@@ -103,7 +103,7 @@ def _metric_of_attack(curve: MetricSeries) -> str:
     """`the loss attack's AUC`: a metric, with its attack where it is one's."""
     name = metric_words(curve.metric)
     if curve.minus is not None:
-        name = f"{name}, less the {metric_words(curve.minus)}"
+        name = f"{name} less the {metric_words(curve.minus)}"
     if not curve.attack or curve.attack in ATTACKS_NOT_NAMED or curve.metric in ATTACKS_NOT_NAMED:
         return f"the {name}"
     if name.startswith("members exposed"):

@@ -203,15 +203,13 @@ def figure_stems(section: Section) -> dict[str, Drawing]:
 def _front_context(site: Site) -> dict[str, object]:
     """What the front shows beside its findings."""
     matrix = front.matrix_of(site)
-    used = {square.verdict.verdict.value for row in matrix for _, group in row.groups for square in group}
     failing = front.failing_by_paper(site)
     return {
         "headline": front.headline_of(site),
         "matrix": matrix,
-        "shown_words": used,
+        "word_counts": front.words_counted(site),
         "label": front.square_label,
         "failing": failing if any(wrong for _, wrong in failing) else (),
-        "short": front.short_texts(site),
         "others": [paper for paper in site.papers if paper.key not in {row.paper.key for row in matrix}],
         "open_claims": front.cheapest_open(site),
     }

@@ -25,7 +25,8 @@ FAULTS = """slack => [...document.querySelectorAll('.canvas svg')].flatMap(svg =
 
 
 def label_faults(page: Any) -> list[list[str]]:
-    """Of all figures of a page: the figure, and two labels that overlap, or one that leaves it."""
+    """Of all figures of a page, folded ones included: the figure, and two labels that overlap, or one that leaves it."""
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     faults: list[list[str]] = page.evaluate(FAULTS, SLACK)
     return faults
 

@@ -32,8 +32,9 @@ from harness.report.certainty import _readings_sentence
 from harness.report.forest import WIDTH, forests, points_by_basis
 from harness.report.found import difference_words
 from harness.report.mathml import mathml
-from harness.report.places import interval_of_left
+from harness.report.places import interval_of_left, left_interval
 from harness.report.prose import deciding_point, sentence
+from harness.report.sides import range_of
 from harness.report.tex import untex
 from harness.report.vocabulary import (
     ATTACK_WORDS,
@@ -137,6 +138,24 @@ def test_every_name_of_the_specs_has_a_label_that_a_person_wrote() -> None:
         metrics = {metric for part in parts for operand in part.operands() for metric in operand.metrics}
         unknown |= {name for name in metrics if name not in METRIC_WORDS and "pct_fpr" not in name}
         assert not unknown, f"{spec.id}: give {', '.join(sorted(unknown))} a label in harness/report/vocabulary.py"
+
+
+def test_no_interval_is_wider_than_what_can_be_measured(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    specs, verdicts = judged
+    looked_at = 0
+    for verdict in verdicts:
+        claim = next(c for c in specs[verdict.spec].claims if verdict.id == f"{verdict.spec}#{c.id}")
+        point = deciding_point(verdict)
+        if claim.theory or point is None:
+            continue
+        part = specs[verdict.spec].parts(claim)[point.expectation]
+        for pattern in part.patterns()[:1]:
+            ends, interval = range_of(pattern.left), left_interval(pattern, point)
+            for end in interval or ():
+                if ends is not None and end is not None:
+                    looked_at += 1
+                    assert ends[0] <= end <= ends[1], verdict.id
+    assert looked_at > 200
 
 
 UNREADABLE = ("to spare", "hangs on", "too close to call", "is claimed", "part 1 of", "one of 1 ", "margin of -")
@@ -278,9 +297,9 @@ def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spe
 @pytest.mark.parametrize(
     ("left", "low", "high", "interval"),
     [
-        (0.93, -0.09, 0.0, "0.91 to 1"),  # 0.01 to 0.1 above
-        (0.87, -0.09, 0.0, "0.8 to 0.89"),
-        (0.91, -0.03, 0.01, "0.86 to 0.94"),  # on both sides, by at most 0.04
+        (0.93, -0.09, 0.0, "off by 0.01 to 0.1"),
+        (0.87, -0.09, 0.0, "off by 0.01 to 0.1"),
+        (0.91, -0.03, 0.01, "off by at most 0.04"),
         (0.93, None, None, "unbounded"),
     ],
 )

@@ -127,6 +127,12 @@
     definition.addEventListener("mouseenter", stay); definition.addEventListener("mouseleave", later);
     document.addEventListener("keydown", function (e) { if (e.key === "Escape") { hide(); } }); window.addEventListener("scroll", place, { passive: true });
   }
+  var unfold = function () {
+    var target = /^#[a-z0-9-]+$/.test(location.hash) && document.getElementById(location.hash.slice(1));
+    var fold = target && (target.closest("details") || target.querySelector("details.fold"));
+    if (fold && !fold.open) { fold.open = true; target.scrollIntoView(); }
+  };
+  window.addEventListener("hashchange", unfold); unfold();
   window.addEventListener("beforeprint", function () { document.querySelectorAll("details[data-print]").forEach(function (d) { if (d.dataset.was === undefined) { d.dataset.was = d.open ? "1" : ""; } d.open = true; }); });
   window.addEventListener("afterprint", function () { document.querySelectorAll("details").forEach(function (d) { if (d.dataset.was !== undefined) { d.open = d.dataset.was === "1"; delete d.dataset.was; } }); });
 })();
