@@ -53,7 +53,7 @@ DatasetNames = Annotated[list[str] | None, typer.Argument(metavar="[DATASET]..."
 @data_app.command("status")
 def data_status(datasets: DatasetNames = None, as_json: AsJson = False) -> None:
     """Say of each dataset whether it is there, where it came from, and where it can be had."""
-    from harness.data.fetch import MissingData, read_canonical
+    from harness.data.fetch import OVERRIDE, MissingData, lies_in_override, read_canonical
 
     project, rows = project_here(), []
     origins: list[str] = []
@@ -66,7 +66,7 @@ def data_status(datasets: DatasetNames = None, as_json: AsJson = False) -> None:
             origins.append(fetched.origin)
         except MissingData:
             row |= {"there": False, "rows": None, "from": None, "sha256": None, "published": None}
-            origins.append("")
+            origins.append(f"fetch finds its files in {OVERRIDE}" if lies_in_override(dataset) else "")
         rows.append(row)
     if as_json:
         print_json(rows)

@@ -118,6 +118,18 @@ def _are_published(source: Source, files: dict[str, Path]) -> bool | None:
     return all(published.fits(path) for published, path in stated) if stated else None
 
 
+def lies_in_override(dataset: TableDataset) -> bool:
+    """Whether the folder that HARNESS_DATA names has all files of one of a dataset's sources; none is opened."""
+    override = os.environ.get(OVERRIDE)
+    if not override:
+        return False
+    for source in dataset.sources:
+        folder = Path(override, source.folder or dataset.name)
+        if source.files and all((folder / raw.name).is_file() for raw in source.files):
+            return True
+    return False
+
+
 def _from_override(source: Source, dataset: TableDataset, directory: Path) -> FetchedTable | None:
     """The table of raw files in the user's folder; None where not all of a source's are there. Raises HarnessError."""
     folder = directory / (source.folder or dataset.name)

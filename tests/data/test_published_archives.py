@@ -133,6 +133,8 @@ def test_an_archive_of_the_published_form_is_read_and_recognised(
     name, file = place.split("/")
     path = pack(tmp_path / "data" / place)
     environment = {"HARNESS_DATA": str(tmp_path / "data")}
+    before = run_cli(small, "data", "status", name, **environment).stdout
+    assert f"{name}\tno\t\tfetch finds its files in HARNESS_DATA" in before, before
     ran = run_cli(small, "data", "fetch", name, **environment)
     assert ran.returncode == 0, ran.stderr
     rows = 16 if loader is ChMnist else ROWS
