@@ -120,9 +120,12 @@ class Samples:
 
     def _candidates(self, curve: MetricSeries, chosen: Chosen) -> list[Level]:
         """Values of an axis to choose from, in order; of epsilon the finite ones, since without noise nothing is lost
-        and nothing private."""
+        and nothing private. Raises HarnessError where there are none."""
         levels = self.table.levels(curve, chosen.axis)
-        return [v for v in levels if math.isfinite(float(v))] if chosen.axis == "epsilon" else levels
+        levels = [v for v in levels if math.isfinite(float(v))] if chosen.axis == "epsilon" else levels
+        if not levels:
+            raise HarnessError(f"{curve.text()} was measured at no {chosen.axis} to choose; run the spec again")
+        return levels
 
     def _choice(self, curve: MetricSeries, chosen: Chosen, where: Where, repeats: Repeats) -> Series:
         """Index of the value of the axis that is chosen in each repeat: the least one at which the metric meets its

@@ -11,6 +11,7 @@ import pytest
 
 from harness.claims.allocation import allocate_repeats
 from harness.claims.results import Part
+from harness.errors import HarnessError
 from tests.claims.judged import PARSE, declared_by, evidence_of, judge, judge_one, look_at, parts_of
 
 EPSILONS = (1.0, 2.0, 4.0, float("inf"))
@@ -149,3 +150,11 @@ def test_what_cannot_be_chosen_by_is_refused(chosen: dict[str, Any], message: st
     evidence = evidence_of(table(lambda _: 0))
     with pytest.raises(ValueError, match=message):
         PARSE({**close(0.5), "left": {**LEFT, "chosen": chosen}}).check(declared_by(evidence.frame))
+
+
+def test_a_table_that_has_nothing_to_choose_from_is_told_in_a_line() -> None:
+    """As of the repeats since a claim was declared, where only models without noise got more."""
+    frame = table(lambda _: 0)
+    evidence = evidence_of(frame[frame["epsilon"] == float("inf")])
+    with pytest.raises(HarnessError, match=r"^auc\(a, x.*was measured at no epsilon to choose; run the spec again$"):
+        judge(close(0.5), evidence)
