@@ -118,14 +118,14 @@ def test_a_page_says_whether_a_claim_came_before_its_runs(make_project: Make) ->
     assert said(load_specs(project, [])[0].spec) == {""}  # no record is kept
     early, late = ({"size": n, "iid": n} for n in (0, 5))
     assert said(declared_after(project, early).spec) == {
-        "The claim was declared before any run of its spec was measured."
+        "The claim was written before any run of its spec was measured."
     }
     path = project.specs / "own" / "cancer.yaml"
     path.write_text(path.read_text().replace('relation: ">"', 'relation: ">="'))
     changed = load_specs(project, [])[0].spec
     assert declared_text(changed, changed.claims[0]).startswith("The claim is not on record as it is")
     (project.specs / "declared.json").unlink()
-    text = "The claim was declared, or last changed, when runs of its spec had been measured."
+    text = "The claim was written, or last edited, after runs of its spec had been measured."
     assert said(declared_after(project, late).spec) == {text}
     theory = [spec for spec in (one.spec for one in committed_specs()) if spec.experiment is None]
     assert {text for spec in theory for text in said(spec)} == {""}

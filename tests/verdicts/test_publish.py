@@ -226,7 +226,7 @@ def test_a_claim_that_could_not_have_failed_is_not_reproduced(loaded: Loaded) ->
     assert verdict.reason.startswith("it could not have failed: met by scores that say nothing in 6% of draws (")
     assert (verdict.certainty, verdict.numbers.e_value, verdict.would_decide, verdict.hangs_on) == (None, None, "", ())
     text = sentence(verdict, spec_of(loaded, COMPARE))
-    assert text.startswith("Could not have failed: met by scores that say nothing in 6% of draws, too. ")
+    assert text.startswith("Could not have failed: it is met by scores that say nothing in 6% of draws. ")
     assert [row.text for row in count([verdict])] == ["1 inconclusive (1 could not have failed)"]
     assert said_with(loaded, controls(5)).verdict == "reproduced"
     assert said_with(loaded, Controls(key="0")).verdict == "reproduced"
@@ -236,7 +236,10 @@ def test_a_claim_that_could_not_have_failed_is_not_reproduced(loaded: Loaded) ->
 @pytest.mark.parametrize(
     ("controls", "text"),
     [
-        (controls(2), "Severity 0.98. It ought to fail on controls, and is met by scores that say nothing: 2 of 100 draws."),
+        (
+            controls(2),
+            "Controls, where it ought to fail: it is met in 2 of 100 draws of scores that say nothing (severity 0.98).",
+        ),
         (Controls(key="0"), "No control is known on which it ought to fail."),
         (None, ""),
     ],
