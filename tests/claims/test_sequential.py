@@ -369,7 +369,7 @@ def test_a_run_until_decided(make_project: Any) -> None:
     assert f"Runs were added until it was decided, first after {held.numbers.stopped}." in page
     assert f"{held.numbers.points[0].holds} of {held.numbers.points[0].repeats}</td>" in page
     # The bound at epsilon 1 holds of models without noise, too: a test of it cannot fail here.
-    assert "Could not have failed: met by models without protection in 100% of draws, too." in page
+    assert "Could not have failed: it is met by models without protection in 100% of draws." in page
     beats = verdicts["own/cancer#biased-beats-iid"]
     page = (project.reports / "until/site/claims/own-cancer--biased-beats-iid.html").read_text()
     assert beats.verdict == "reproduced"
