@@ -425,7 +425,8 @@ def test_a_function_ends_with_whoever_started_it_and_not_on_ctrl_c(tmp_path: Pat
     text = "from tests.training.test_function import *\n"
     text += f"model_of(Path({str(tmp_path)!r}), Path({str(tmp_path / 'mine.py')!r}).read_text())\n"
     text += f"answers_of(model_of(Path({str(tmp_path)!r}), Path({str(tmp_path / 'mine.py')!r}).read_text()))\n"
-    starter = subprocess.Popen([sys.executable, "-c", text], cwd=REPO)
+    environment = {**os.environ, "PYTHONPATH": str(REPO)}
+    starter = subprocess.Popen([sys.executable, "-c", text], cwd=REPO, env=environment)
     try:
         pid = int(wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text()))
         os.kill(pid, signal.SIGINT)
