@@ -85,8 +85,17 @@ def whose_and_data(verdict: Verdict, spec: Spec) -> str:
     elif meaning := CERTAINTIES.get(phrase):
         texts.append(f"{meaning[:1].upper()}{meaning[1:]}.")
     elif verdict.verdict == "inconclusive":
-        texts.append("Inconclusive: neither the claim nor its opposite is shown.")
+        texts.append(_inconclusive_words(verdict))
     return " ".join(texts)
+
+
+def _inconclusive_words(verdict: Verdict) -> str:
+    """In which of its senses a claim is inconclusive."""
+    if verdict.met_by:
+        return "Inconclusive: what was measured supports it, in a test that it could hardly have failed."
+    if verdict.hangs_on:
+        return "Inconclusive: it is decided as declared, and not so in every reading or with twice the tolerance."
+    return "Inconclusive: neither the claim nor its opposite is shown."
 
 
 def readings_sentence(verdict: Verdict) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from harness.claims.design import design_of
-from harness.claims.series import RANGES, all_series, intervals_of
+from harness.claims.series import RANGES, all_series
 from harness.claims.verdict import Verdict
 from harness.coordinates import format_level, order_levels
 from harness.data.dataset import TableDataset
@@ -158,9 +158,9 @@ def shown_intervals(table: pd.DataFrame, metrics: Sequence[str], axes: Sequence[
     """Mean and 95% interval by arm, attack, metric and place; of fewer runs than a verdict takes the mean alone, with
     not-a-number for the ends: an interval of two runs says nothing and fills the figure."""
     known = all_series(table, metrics, axes)
-    found = intervals_of(table, metrics, axes)
+    intervals = zip(known.items(), design_of(table).intervals(list(known.values())), strict=True)
     nothing = math.nan, math.nan
-    return {key: ends if len(known[key].values) >= FEWEST else (ends[0], *nothing) for key, ends in found.items()}
+    return {key: ends if len(one.values) >= FEWEST else (ends[0], *nothing) for (key, one), ends in intervals}
 
 
 def _preparations(spec: Spec, table: pd.DataFrame | None) -> list[PreparationText]:
