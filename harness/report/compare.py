@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from harness.attacks.attack import ScoringAttack
+from harness.report.canvas import draw_sketches
 from harness.report.drawing import COLOURS, MARKERS, Drawing, Look
 from harness.report.gather import Section
 from harness.report.headings import datasets_of
 from harness.report.scales import value_range
-from harness.report.sketch import Sketch, draw_sketches
+from harness.report.sketch import Sketch
 from harness.report.theme import Hover
 from harness.report.vocabulary import attack_words, figure, metric_words
 

@@ -12,10 +12,11 @@ from harness.execution.curves import CurvePlace, lines_of_panel
 from harness.metrics import metrics_of
 from harness.metrics.curves import CURVES, Curve, Line
 from harness.report.anchors import mark
+from harness.report.canvas import draw_sketches
 from harness.report.drawing import COLOURS, DASHES, INK, MARKERS, Drawing, Look
 from harness.report.panels import MOST_SERIES, names_of, split_series
 from harness.report.scales import Range
-from harness.report.sketch import SIZE, Sketch, draw_sketches
+from harness.report.sketch import SIZE, Sketch
 from harness.report.theme import Hover
 from harness.report.vocabulary import attack_words, figure, level_words
 from harness.spec.model import Spec

@@ -13,13 +13,14 @@ import pandas as pd
 from harness.arrays import Array
 from harness.claims.series import TableFacts
 from harness.formulas import FORMULAS
+from harness.report.canvas import draw_sketches
 from harness.report.curves import draw_curves
 from harness.report.drawing import BOUND, DASHES, Drawing, Look
 from harness.report.grouping import Group, groups_of
 from harness.report.lines import epsilons_as_trained, place_of_infinity
 from harness.report.panels import Averages, Intervals, Series, averages_of, drawn_metrics, panels_of
 from harness.report.scales import Range, value_range
-from harness.report.sketch import BARE, SIZE, TOP, Sketch, draw_sketches, text_width
+from harness.report.sketch import BARE, SIZE, TOP, Sketch, text_width
 from harness.report.theme import Hover
 from harness.report.vocabulary import bound_words, figure, level_words, metric_words
 from harness.spec.model import Spec

@@ -15,6 +15,7 @@ import numpy as np
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.verdict import Point, Verdict
 from harness.claims.words import Word
+from harness.report.canvas import draw_sketches
 from harness.report.claim_record import ClaimRecord
 from harness.report.contents import Paper
 from harness.report.drawing import COLOURS, INK, MARKERS, Drawing, Look
@@ -22,7 +23,7 @@ from harness.report.headings import datasets_of
 from harness.report.prose import deciding_point
 from harness.report.scales import Range
 from harness.report.sides import range_of
-from harness.report.sketch import SIZE, Sketch, draw_sketches
+from harness.report.sketch import SIZE, Sketch
 from harness.report.theme import Hover
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec

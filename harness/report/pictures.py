@@ -12,13 +12,14 @@ import pandas as pd
 from harness.arrays import Array
 from harness.errors import HarnessError
 from harness.formulas import FORMULAS
+from harness.report.canvas import draw_sketches
 from harness.report.curves import draw_curves
 from harness.report.drawing import BOUND, COLOURS, DASHES, MARKERS, Drawing, Look, standalone_svg
 from harness.report.figures import PanelExtras, draw_panel
 from harness.report.findings import Picture
 from harness.report.panels import averages_of
 from harness.report.scales import WIDE, Range, is_wide, log_range, value_range
-from harness.report.sketch import SIZE, SMALL, Sketch, draw_sketches
+from harness.report.sketch import SIZE, SMALL, Sketch
 from harness.report.theme import Hover
 from harness.report.vocabulary import figure, letter
 from harness.spec.model import Spec

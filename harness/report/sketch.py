@@ -7,21 +7,20 @@ the file of numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.arrays import Array
-from harness.report.drawing import BOUND, INK, Datum, Drawing, Key, Look, Sort
+from harness.report.drawing import BOUND, INK, Datum, Key, Look, Sort
 from harness.report.scales import CHARACTER, Range, choose_ticks, is_wide, locate_ticks, shown_ticks
-from harness.report.theme import Hover, apply_theme, render
+from harness.report.theme import Hover
 from harness.report.vocabulary import figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SIZE, SMALL = (4.4, 2.9), (3.6, 2.2)
 """Inches of a figure, and of one on a card."""
@@ -30,8 +29,6 @@ LEFT, RIGHT, BOTTOM, TOP, BARE = 0.55, 0.22, 0.5, 0.34, 0.12
 FONT = 9.5
 """Points of a label."""
 CUT = "Intervals cut off at the edge continue beyond it."
-ACROSS = 2
-"""Axes in a row of a figure that has several."""
 
 
 class Sketch:
@@ -281,64 +278,6 @@ class Sketch:
 def _cut(ends: Array, within: Range, unknown: float) -> Array:
     """Ends of intervals, (k,), clipped to the axis; unknown ends become the axis' end."""
     return np.clip(np.nan_to_num(ends, nan=unknown), within.low, within.high)
-
-
-def draw_sketches(
-    count: int,
-    paint: Callable[[list[Sketch]], None],
-    title: str,
-    label: str,
-    name: str,
-    size: tuple[float, float],
-    bare: bool = False,
-) -> Drawing:
-    """Run `paint` on so many fresh pairs of axes of one figure; several stand in rows of two.
-
-    Args:
-        title: of the figure, which stands outside of it.
-        label: what it shows, in words, for those who cannot see it.
-        name: makes names inside it its own.
-        size: of the whole, in inches.
-        bare: leave the name of the values out, since the title has it.
-    """
-    sketches: list[Sketch] = []
-
-    def fill(canvas: Figure) -> None:
-        for box in _boxes(count, size, BARE if bare else TOP):
-            axis = canvas.add_axes(box)
-            axis.patch.set_alpha(0.0)
-            sketches.append(Sketch(axis, len(sketches)))
-        paint(sketches)
-        if not bare:
-            canvas.text(0.06 / size[0], 1 - 0.06 / size[1], sketches[0].above, size=FONT, va="top", ha="left")
-
-    svg = render(size, fill)
-    titles = {key: hovers for sketch in sketches for key, hovers in sketch.titles.items()}
-    every = {key.name: key for sketch in sketches for key in sketch.keys.values()}
-    keys = {key.name: key for key in sorted(every.values(), key=lambda key: key.look.colour in (INK, BOUND))}
-    notes = tuple({note: None for sketch in sketches for note in sketch.notes})
-    data = tuple(datum for sketch in sketches for datum in sketch.data)
-    themed = apply_theme(svg, titles, label, name, title, tuple(keys.values()), notes)
-    return Drawing(title, themed, tuple(keys.values()), data, sketches[0].x, sketches[0].y, notes)
-
-
-def _boxes(count: int, size: tuple[float, float], top: float) -> list[tuple[float, float, float, float]]:
-    """The boxes of axes in a figure: left, bottom, width and height, as shares of it."""
-    wide, high = size
-    left, right, bottom = LEFT, RIGHT, BOTTOM
-    if count == 1:
-        return [(left / wide, bottom / high, 1 - (left + right) / wide, 1 - (bottom + top) / high)]
-    down = math.ceil(count / ACROSS)
-    width, height = wide / ACROSS - left - right, (high - 0.1) / down - bottom - 0.5
-    return [
-        (
-            (left + (i % ACROSS) * wide / ACROSS) / wide,
-            1 - (0.6 + i // ACROSS * (high - 0.1) / down + height) / high,
-            width / wide,
-            height / high,
-        )
-        for i in range(count)
-    ]
 
 
 def text_width(text: str, size: float = FONT) -> float:

@@ -18,13 +18,14 @@ from matplotlib.figure import Figure
 from harness.arrays import Array
 from harness.claims.series import means_by_outcome
 from harness.paths import Project
+from harness.report.canvas import draw_sketches
 from harness.report.drawing import csv_text, standalone_svg
 from harness.report.figures import draw, paint_group
 from harness.report.grouping import groups_of
 from harness.report.lines import has_comparable_mean
 from harness.report.panels import MOST_SERIES, averages_of, split_series
 from harness.report.scales import Range, shown_ticks
-from harness.report.sketch import SIZE, Sketch, draw_sketches
+from harness.report.sketch import SIZE, Sketch
 from harness.spec.load import load_specs
 from harness.spec.model import Spec
 from harness.spec.page import Panel
