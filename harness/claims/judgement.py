@@ -1,15 +1,16 @@
 """A claim judged: on all repeats, by the metrics' ranges alone where these decide it, else by a t-test.
 
 Its tests may be looked at after each repeat (`harness.inference.t_mixture`). The first of the looks after 2, 3, ...
-repeats that decides it gives the verdict, which is the same at all later ones, since evidence only grows; what is
-estimated, and with which interval, is of all repeats there are.
+repeats that decides it gives the verdict, which is the same at all later ones, since evidence only grows, unless the
+mean of all repeats lies on the other side of the line; what is estimated, and with which interval, is of all repeats
+there are.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.claims.design import Bounded, Design, NoCommonRepeat, Sequential, Summarised
 from harness.claims.results import PartResult, PointResult
@@ -98,7 +99,8 @@ def _p_of_all_repeats(
 def first_deciding_look(judge_claim: JudgeClaim, look: Look) -> tuple[Sequence[PartResult], int | None]:
     """The results at the first repeats that decide a claim, with their number; without them, those of all repeats and
     None."""
-    # Evidence only grows with the repeats, so a part that one look decides is decided alike at all later ones.
+    # Evidence only grows with the repeats, so a part that one look decides is decided alike at all later ones; but for
+    # looks at which the mean lies across the line, of which the search may take one for the last undecided look.
     repeats, parts = max(2, look.repeats), judge_claim(look)
     outcomes = [part.outcome for part in parts]
     if not is_decided_by(outcomes):
@@ -203,6 +205,20 @@ def basis_of(judgement: Judgement, outcome: Outcome) -> tuple[Basis | None, int 
         for look in _deciding_points(f)
     ]
     return "t-test", math.floor(min(known))
+
+
+def hold_back_turned(finding: PartResult) -> PartResult:
+    """A part of a claim without its decision where the mean of all repeats looked at lies across the line.
+
+    The test may stop at its first decisive look, and what is decided there stays decided, at its level. Where the
+    repeats since take the mean across the line, both can not be said, and nothing is (docs/statistics.md).
+    """
+    if finding.outcome not in ("reproduced", "violated") or finding.is_exact:
+        return finding
+    sign = -1.0 if finding.outcome == "violated" else 1.0
+    if all(sign * one.effect.mean >= 0 for one in _deciding_points(finding)):
+        return finding
+    return replace(finding.add_to_reason(turned=True), outcome="inconclusive", p_value=None)
 
 
 def _deciding_points(finding: PartResult) -> list[PointResult]:

@@ -89,6 +89,8 @@ class Reason(Config):
     """The wider tolerance with which it would not be violated."""
     between: bool = Field(default=False, exclude_if=lambda between: not between)
     """Whether it is shown to hold with that one: what is claimed is off by one to two tolerances."""
+    turned: bool = Field(default=False, exclude_if=lambda turned: not turned)
+    """Whether a first look decided it, and the mean of all repeats lies on the other side of the line."""
     chosen: tuple[str, ...] = ()
     """Which values of an axis were chosen in the repeats."""
 
@@ -124,7 +126,8 @@ class Reason(Config):
             f"holds with {self.unless}: off by one to two tolerances" if self.between else f"not with {self.unless}"
         )
         unless = [f"{text}, but {with_wider}"] if self.unless else [text]
-        return "; ".join([*unless, *self.chosen])
+        turned = ["so its first repeats say, and the mean of all lies on the other side"] if self.turned else []
+        return "; ".join([*unless, *turned, *self.chosen])
 
     def _measured_text(self, effect: bool) -> str:
         where = self._where_text(effect)

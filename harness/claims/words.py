@@ -81,6 +81,6 @@ class Certainty(StrEnum):
     EXPLORATORY = (
         "exploratory",
         "measured, exploratory",
-        "measured before the claim was declared or last changed, so that it may have been written in sight of it",
+        "exploratory: the claim was declared, or last changed, after what decides it was measured",
     )
     """Decided by all runs, and not by those since the claim was declared."""

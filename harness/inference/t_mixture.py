@@ -46,8 +46,8 @@ outcomes that differ much, some and not at all (docs/statistics.md)."""
 def t_mixture_ends(moments: Moments, level: float = 0.95, rarest: float = 1.0) -> tuple[Array, Array]:
     """The ends of the confidence sets of many series at once, all looks of each together.
 
-    The set is the intersection over looks: infinite where no look bounds it, the last look's set where the intersection
-    is empty.
+    The set is the intersection over looks, widened to hold the mean of all values where later ones took it out:
+    infinite where no look bounds it, the last look's set where the intersection is empty.
 
     Args:
         moments: those of values (..., n).
@@ -77,7 +77,8 @@ def t_mixture_ends(moments: Moments, level: float = 0.95, rarest: float = 1.0) -
     )
     lows, highs = moments.means - below, moments.means + above
     low, high = lows.max(-1), highs.min(-1)
-    common = low <= high
+    common, last = low <= high, moments.means[..., -1]
+    low, high = np.minimum(low, last), np.maximum(high, last)
     return np.where(common, low, lows[..., -1]), np.where(common, high, highs[..., -1])
 
 

@@ -43,6 +43,8 @@ def draw_sketches(
             axis.patch.set_alpha(0.0)
             sketches.append(Sketch(axis, len(sketches)))
         paint(sketches)
+        if count == 1:
+            sketches[0].name_curves()
         if not bare:
             canvas.text(0.06 / size[0], 1 - 0.06 / size[1], sketches[0].above, size=FONT, va="top", ha="left")
 

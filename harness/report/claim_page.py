@@ -11,11 +11,12 @@ from urllib.parse import urlencode
 from markupsafe import Markup, escape
 
 from harness.claims.verdict import Point, ReadingVerdict, Verdict, value_text
+from harness.claims.words import Certainty
 from harness.report.certainty import certainty_sentences, severity_sentence
 from harness.report.contents import Site, slug
 from harness.report.forest import INTERVALS_BY, forests, points_by_basis
 from harness.report.gather import Section
-from harness.report.headings import datasets_of
+from harness.report.headings import datasets_of, datasets_of_claim
 from harness.report.mathml import mathml
 from harness.report.prose import counterexample_words, deciding_point
 from harness.report.vocabulary import DATA, ORIGINS, figure, letters
@@ -67,11 +68,19 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
     }
 
 
+_SETTLED = {
+    Certainty.PROVED.phrase: "Proved for the whole of its domain",
+    DISPROVED: "Disproved: at the point named the opposite is proved",
+}
+"""What is said of a claim that a proof settles."""
+
+
 def whose_and_data(verdict: Verdict, spec: Spec) -> str:
     """Whose claim it is, on what it was judged, and what the phrase of certainty means, in a few sentences."""
     texts = [f"{ORIGINS[verdict.claim.origin]}; the heading is in our wording."]
     if verdict.verdict != "not run" and verdict.rests_on.data != "none":
-        names = datasets_of(spec)
+        claim = next((claim for claim in spec.claims if f"{spec.id}#{claim.id}" == verdict.id), None)
+        names = datasets_of(spec) if claim is None else datasets_of_claim(spec, claim)
         smaller = f" ({'; '.join(verdict.rests_on.smaller)})" if verdict.rests_on.smaller else ""
         of = f"{', '.join(names)}: " if names and spec.results is None else ""
         apart = len(verdict.rests_on.deviations)
@@ -80,9 +89,12 @@ def whose_and_data(verdict: Verdict, spec: Spec) -> str:
             differs = "1 known difference" if apart == 1 else f"{apart} known differences"
             texts.append(f"{differs} from the paper's set-up {'is' if apart == 1 else 'are'} listed below.")
     phrase = certainty_phrase(verdict)
-    if phrase == DISPROVED:
-        texts.append("Disproved: at a point of its domain, or over it, the opposite is proved.")
-    elif meaning := CERTAINTIES.get(phrase):
+    if meaning := _SETTLED.get(phrase, CERTAINTIES.get(phrase, "")):
+        found = {reason.found for reason in verdict.reasons}
+        if phrase == Certainty.COUNTED.phrase and found in ({"counted"}, {"computed"}):
+            meaning = (
+                "Counted exactly" if found == {"counted"} else "Computed at every point listed, not proved between"
+            )
         texts.append(f"{meaning[:1].upper()}{meaning[1:]}.")
     elif verdict.verdict == "inconclusive":
         texts.append(_inconclusive_words(verdict))
@@ -94,7 +106,7 @@ def _inconclusive_words(verdict: Verdict) -> str:
     if verdict.met_by:
         return "Inconclusive: what was measured supports it, in a test that it could hardly have failed."
     if verdict.hangs_on:
-        return "Inconclusive: it is decided as declared, and not so in every reading or with twice the tolerance."
+        return "Inconclusive: decided as declared, but left open by another reading or twice the tolerance."
     return "Inconclusive: neither the claim nor its opposite is shown."
 
 
@@ -120,11 +132,11 @@ def as_trained_words(point: Point | None) -> str:
     least, most = point.least_epsilon_as_trained, point.epsilon_as_trained
     span_of = "" if least is None else f"at least {figure(least)} and "
     most_of = "no finite bound" if most is None else f"at most {figure(most)}"
-    said = {"held": "it is not above it", "broken": "it is above it", "undecided": "that is open"}
-    status = said.get(point.bound_as_trained_status or "undecided", "that is open")
+    said = {"held": "The advantage is not above", "broken": "The advantage is above"}
+    status = said.get(point.bound_as_trained_status or "", "It is open whether the advantage is above")
     return (
-        f"The ε is nominal: for the batches that were trained with it is {span_of}{most_of}. Against the bound at the "
-        f"latter, {figure(point.bound_as_trained)}, {status}."
+        f"The ε is the paper's; for the batches that were trained with, the model's ε is {span_of}{most_of}. {status} "
+        f"the bound at the latter, {figure(point.bound_as_trained)}."
     )
 
 

@@ -9,21 +9,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.claims.contrasts import Contrast
 from harness.claims.expectation import MeasuredClaimKind
 from harness.claims.operands import AxisValue, FormulaValue, MetricSeries
+from harness.claims.series import is_of_runs
 from harness.claims.verdict import Point, Verdict
 from harness.report.places import add_bound, formula_words, left_interval, subtract_bound, where_words
 from harness.report.sides import curve_with_article, name_sides, phrase_words, range_of, several_words
-from harness.report.vocabulary import figure, figures_apart, figures_of_interval, letters
+from harness.report.vocabulary import digits_apart, figure, figures_apart, figures_of_interval, letters
 from harness.spec.model import Spec
 from harness.verdicts.counts import is_off_by_tolerances
 from harness.verdicts.publish import NOT_RUN
 
 ON_THE_LINE = ("no number of repeats", "more than 10,000 repeats")
 """How `would_decide` begins where what is left lies too close to its line."""
+CHANCE, SHARES = 0.5, {0.5: "half"}
+"""The AUC of guessing; names of shares."""
 RELATIONS = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
 
 
@@ -45,7 +48,7 @@ class Found:
                 return f"{capital(body)}."
             if getattr(self.part, "quantifier", "all") == "some":
                 return f"Holds, most clearly {body.replace(', ', ': ', 1)}." if self._where else f"Holds: {body}."
-            return f"Holds in {'both' if places == 2 else f'all {places}'} comparisons. Closest: {body}."
+            return f"Holds in {'both' if places == 2 else f'all {places}'} comparisons. Least clear: {body}."
         if verdict.verdict == "beside":
             return f"{capital(body)}. Compared, not judged."
         if verdict.verdict in ("violated", "differs"):
@@ -60,24 +63,30 @@ class Found:
         """Why a comparison is open: too few runs, places left out, on the line, on both sides of it, or not clear
         enough of it for as many places as were looked at."""
         reason, point = self.verdict.reasons[self.verdict.because[0]], self.point
+        if reason.turned:
+            return (
+                f"{capital(body)}. Open: the first runs decide it one way, and the mean of all lies on the other side."
+            )
         if reason.found == "few":
             return f"{capital(body)}. Too few runs to judge: a verdict takes at least {reason.fewest}."
         if reason.found == "partly":
             left_out = "1 place" if reason.absent == 1 else f"{reason.absent} places"
-            return f"Holds wherever it was run; the profile leaves out {left_out} of the claim. Closest: {body}."
+            return f"Holds wherever it was run; the profile leaves out {left_out} of the claim. Least clear: {body}."
         if (point.low is not None and point.low > 0) or (point.high is not None and point.high < 0):
-            many = max(len(self.verdict.numbers.points), 2)
-            return (
-                f"{capital(body)}. Open: clear of the line by itself, but not once corrected for all {many} "
-                "comparisons of the claim."
-            )
+            many = len(self.verdict.numbers.points)
+            says = "supports" if point.low is not None and point.low > 0 else "contradicts"
+            corrected = f"corrected for all {many} comparisons" if many > 2 else "corrected for both comparisons"
+            return f"{capital(body)}. Open: by itself this {says} the claim, but not once {corrected}."
         if self.verdict.would_decide.startswith(ON_THE_LINE):
-            return f"{capital(body)}. Open: on the line, from which no number of runs within reach would tell it."
+            return f"{capital(body)}. Open: so near to the line that it takes more runs than are within reach."
         return f"{capital(body)}. Open: the interval lies on both sides of the line."
 
     @property
     def _where(self) -> str:
-        return where_words(self.point, self.part, self.spec.axes)
+        patterns = self.part.patterns()
+        sides = (patterns[0].left, patterns[0].right) if len(patterns) == 1 else ()
+        own = {name for side in sides if isinstance(side, MetricSeries) for name, _ in side.at}
+        return where_words(self.point, self.part, self.spec.axes, own)
 
     def _body(self) -> str:
         """What was measured, beside what the claim needs; it begins with the place."""
@@ -87,11 +96,13 @@ class Found:
             return start + self._of_phrase()
         if len(patterns) > 1:  # of several alternatives the point does not say which it is
             subject = several_words([pattern.left for pattern in patterns], self.spec)
-            return f"{start}{subject} is {self._value(patterns[0])}; the claim needs {self._line(patterns[0], '')}"
+            value, line = self._value(patterns[0]), self._line(patterns[0], "")
+            return f"{start}{subject} {verb(subject)} {value}; the claim needs {line}"
         (pattern,) = patterns
         if isinstance(pattern.right, MetricSeries):
             return start + self._of_two(pattern, pattern.right)
-        return f"{start}{curve_with_article(pattern.left, self.spec)} is {self._value(pattern)}; {self._need(pattern)}"
+        subject = curve_with_article(pattern.left, self.spec)
+        return f"{start}{subject} {verb(subject)} {self._value(pattern)}; {self._need(pattern)}"
 
     def _value(self, pattern: Contrast) -> str:
         """The left side with its interval and the number of runs."""
@@ -99,8 +110,8 @@ class Found:
         low, high = (None, None) if self._is_few() else left_interval(pattern, point) or (None, None)
         value, *shown = figures_of_interval(point.left, (low, high), *self._lines(pattern))
         if (low is None and high is None) or low == high or (low, high) == range_of(pattern.left):
-            return f"{value} ({runs_text(point.repeats)})"
-        return f"{value} (95%: {interval_text(*shown)}; {runs_text(point.repeats)})"
+            return f"{value} ({self._runs})"
+        return f"{value} (95%: {interval_text(*shown)}; {self._runs})"
 
     def _lines(self, pattern: Contrast) -> list[float]:
         """Numbers from which those that are shown have to be told."""
@@ -144,26 +155,55 @@ class Found:
         point, named = self.point, name_sides(pattern.left, right, self.spec)
         line = 0.0 if pattern.relation == "within" else pattern.line
         other = point.right - line
+        if is_of_excess(pattern, right):
+            return self._of_excess(pattern, right, other)
         left_text, right_text = figures_apart(point.left, other)
         if named.subject:
-            both = f"{named.subject} is {left_text} ({named.left}) and {right_text} ({named.right})"
+            both = f"{named.subject} {verb(named.subject)} {left_text} ({named.left}) and {right_text} ({named.right})"
         else:
-            both = f"{named.left} is {left_text}, and {named.right} {right_text}"
+            both = f"{named.left} {verb(named.left)} {left_text}, and {named.right} {right_text}"
         return f"{both}: {self._difference(pattern, point.left - other)}; {way_words(pattern)}"
+
+    def _of_excess(self, pattern: Contrast, right: MetricSeries, other: float) -> str:
+        """Two sides by what they have above chance, where a claim is of a share of that."""
+        whole, share = replace(right, times=1.0), SHARES.get(right.times, f"{right.times:.0%}")
+        named = name_sides(pattern.left, whole, self.spec)
+        values = figures_apart(self.point.left, other / right.times)
+        above = figures_apart(self.point.left - CHANCE, other / right.times - CHANCE)
+        if named.subject:
+            both = f"{named.subject} is {values[0]} ({named.left}) and {values[1]} ({named.right})"
+        else:
+            both = f"{named.left} is {values[0]}, and {named.right} {values[1]}"
+        up = pattern.relation in (">", ">=")
+        point = self.point
+        difference = point.effect if up else -point.effect
+        interval = (point.low, point.high) if up else tuple(None if x is None else -x for x in (point.high, point.low))
+        told = difference_words(difference, (interval[0], interval[1]), self._runs)
+        told = told.replace(" (", f" than {share} of the latter (", 1)
+        says = "higher" if up else "lower"
+        return f"{both}, so {above[0]} and {above[1]} above chance: {told}; the claim says {says}"
+
+    @property
+    def _runs(self) -> str:
+        """`6 runs`; of a number of several runs together, that it is."""
+        together = any(is_of_runs(metric) for operand in self.part.operands() for metric in operand.metrics)
+        return runs_text(self.point.repeats) + (" together" if together and self.point.repeats > 1 else "")
 
     def _difference(self, pattern: Contrast, difference: float) -> str:
         """`0.56 lower (95%: 0.47 to 0.64; 7 runs)`."""
-        point, runs = self.point, runs_text(self.point.repeats)
+        point, runs = self.point, self._runs
         low, high = point.low, point.high
         if self._is_few() or (low is None and high is None):
             interval: tuple[float | None, float | None] = (None, None)
         elif pattern.relation == "within":
             near, far = subtract_bound(pattern.line, high), subtract_bound(pattern.line, low)
             near = None if near is None or near <= 0 else near
-            apart = figure(abs(difference), 2)
+            digits = digits_apart([abs(difference), pattern.line, *(x for x in (near, far) if x is not None)])
+            apart = figure(abs(difference), digits)
             if far is None:
                 return f"{apart} apart ({runs})"
-            reach = f"up to {figure(far, 2)}" if near is None else f"{figure(near, 2)} to {figure(far, 2)}"
+            end = figure(far, digits)
+            reach = f"up to {end}" if near is None else f"{figure(near, digits)} to {end}"
             return f"{apart} apart (95%: {reach}; {runs})"
         elif pattern.relation in (">", ">="):
             interval = add_bound(pattern.line, low), add_bound(pattern.line, high)
@@ -171,7 +211,7 @@ class Found:
             interval = subtract_bound(pattern.line, high), subtract_bound(pattern.line, low)
         if pattern.relation == "within":
             return f"{figure(abs(difference), 2)} apart ({runs})"
-        return difference_words(difference, interval, runs)
+        return difference_words(difference, interval, runs, [abs(pattern.line)] if pattern.line else [])
 
     def _of_phrase(self) -> str:
         """A number of a kind of claim whose points are not all of the same two curves."""
@@ -179,13 +219,26 @@ class Found:
         left = "what is measured" if words is None else phrase_words(words.left, self.spec).rstrip(",")
         right = "" if words is None else phrase_words(words.right, self.spec)
         value, line = figures_apart(point.left, point.right)
-        value = f"{value} ({runs_text(point.repeats)})"
+        value = f"{value} ({self._runs})"
         told = f"{line}, {right}" if right else line
         relation = ">" if words is None else words.relation
         comma = "," if left.startswith("the clearest of") else ""
         if relation == "between":
             return f"{left}{comma} is {value}, beside {told}"
         return f"{left}{comma} is {value}; the claim needs {RELATIONS[relation]} {told}"
+
+
+def is_of_excess(pattern: Contrast, right: MetricSeries) -> bool:
+    """Whether a comparison is of a share of what the right side has above chance, as its line then is of chance."""
+    left, share = pattern.left, right.times
+    if left.metric != "auc" or right.metric != "auc" or left.times != 1 or share == 1 or left.minus or right.minus:
+        return False
+    return pattern.relation != "within" and abs(pattern.line - CHANCE * (1 - share)) < 1e-9
+
+
+def verb(subject: str) -> str:
+    """`are` of members, else `is`."""
+    return "are" if subject.startswith("the members exposed") else "is"
 
 
 def runs_text(runs: int) -> str:
@@ -200,18 +253,24 @@ def interval_text(low: str | None, high: str | None) -> str:
     return f"at least {low}" if high is None else f"{low} to {high}"
 
 
-def difference_words(difference: float, interval: tuple[float | None, float | None], runs: str) -> str:
-    """`0.56 lower (95%: 0.47 to 0.64; 7 runs)`: a difference in the sense in which it is, its interval likewise."""
+def difference_words(
+    difference: float, interval: tuple[float | None, float | None], runs: str, lines: Sequence[float] = ()
+) -> str:
+    """`0.56 lower (95%: 0.47 to 0.64; 7 runs)`: a difference in the sense in which it is, its interval likewise.
+
+    It has two digits, or as many as tell it, its ends and the `lines` from one another.
+    """
+    digits = digits_apart([abs(difference), *lines, *(abs(x) for x in interval if x is not None)])
     lower = difference < 0
     sense = "lower" if lower else "higher"
-    size = f"{figure(abs(difference), 2)} {sense}" if difference else "the same"
+    size = f"{figure(abs(difference), digits)} {sense}" if difference else "the same"
     low, high = (None if x is None else -x for x in reversed(interval)) if lower else interval
     if low is None and high is None:
         return f"{size} ({runs})"
     other = "higher" if lower else "lower"
 
     def end(x: float, names_sense: bool) -> str:
-        return f"{figure(abs(x), 2)}{f' {sense if x >= 0 else other}' if names_sense else ''}"
+        return f"{figure(abs(x), digits)}{f' {sense if x >= 0 else other}' if names_sense else ''}"
 
     both_sides = low is not None and high is not None and low < 0 < high
     if low is None:
@@ -260,7 +319,7 @@ def provided_words(verdict: Verdict) -> str:
     if words:
         told = [_readings_say(n, word) for word, n in words.items()]
         told += [f"{not_run} {'was' if not_run == 1 else 'were'} not run"] if not_run else []
-        return f"{start}, but of the other readings of the paper {_listed(told)}."
+        return f"{start}, but of {sum(words.values()) + not_run} other readings of the paper {_listed(told)}."
     if any("in place of" in text for text in others):
         return "Off by more than the tolerance; whether by more than twice that, which a refutation takes, is open."
     return f"{start}, but it depends on {letters('; '.join(others)).replace('_', ' ')}."
@@ -271,11 +330,10 @@ _READING = re.compile(r"the reading .*\((\w[\w ]*)\)", re.DOTALL)
 
 
 def _readings_say(count: int, word: str) -> str:
-    """`1 says reproduced`, `2 leave it open`."""
-    one = count == 1
+    """`in 1 it is reproduced`, `in 2 it is open`."""
     if word == "inconclusive":
-        return f"{count} leave{'s' if one else ''} it open"
-    return f"{count} say{'s' if one else ''} {word}"
+        return f"in {count} it is open"
+    return f"in {count} it is {word}"
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from harness.claims.verdict import Verdict
 from harness.data.dataset import DATASETS, Dataset, TableDataset
 from harness.report.vocabulary import letters
+from harness.spec.claim import Claim
 from harness.spec.model import Spec
 
 MANY = 2
 """Data sets of a spec of which a heading names each."""
+STAND_IN = " (stand-in)"
 
 
 def datasets_of(spec: Spec, arm: str = "") -> tuple[str, ...]:
@@ -27,24 +30,51 @@ def datasets_of(spec: Spec, arm: str = "") -> tuple[str, ...]:
 def _dataset_words(dataset: Dataset) -> str:
     """A data set by its name in the field; of one that stands in for another, the other's, and that it does."""
     if isinstance(dataset, TableDataset) and dataset.stands_in_for is not None:
-        return f"{DATASETS[dataset.stands_in_for].display} (stand-in)"
+        return DATASETS[dataset.stands_in_for].display + STAND_IN
     return dataset.display or dataset.name
 
 
 def headings(verdicts: Sequence[Verdict], specs: Mapping[str, Spec]) -> dict[str, str]:
-    """A heading for each claim, by id: its statement, followed by its data sets and its spec's name as far as another
-    claim has the same."""
-    datasets = {name: datasets_of(spec) for name, spec in specs.items()}
-    shared = Counter(v.claim.statement for v in verdicts)
-    by_data = Counter((v.claim.statement, datasets[v.spec]) for v in verdicts)
+    """A heading for each claim, by id: its statement, followed by the data sets that it does not name itself, and by
+    its spec's title where another claim has the same statement and data."""
+    datasets = {v.id: _datasets_of_claim(v, specs[v.spec]) for v in verdicts}
+    same = Counter((v.claim.statement, datasets[v.id]) for v in verdicts)
     texts = {}
     for v in verdicts:
-        of = datasets[v.spec]
-        more = []
-        if shared[v.claim.statement] > 1:
-            more = [*of] if len(of) <= MANY else []
-            if by_data[v.claim.statement, of] > 1 or not more:
-                more.append(v.spec.rpartition("/")[2])
-        statement = letters(v.claim.statement)
+        statement, of = letters(v.claim.statement), datasets[v.id]
+        more = [name.replace(STAND_IN, " stand-in") for name in of if not _is_named(name, statement)]
+        if len(of) > MANY:
+            more = []
+        if same[v.claim.statement, of] > 1:
+            more.append(_place_or_title(v, specs[v.spec], of))
         texts[v.id] = f"{statement.removesuffix('.')} ({', '.join(more)})." if more else statement
     return texts
+
+
+def _place_or_title(verdict: Verdict, spec: Spec, datasets: tuple[str, ...]) -> str:
+    """Where in the paper a claim's experiment is, in few words; else its spec's title without the data sets."""
+    if re.fullmatch(r"(Figure|Table|Section) [\w.]+", spec.where.partition(",")[0]):
+        return spec.where.partition(",")[0]
+    title = spec.title
+    for name in (name.removesuffix(STAND_IN) for name in datasets):
+        title = title.removeprefix(f"{name}, ").removesuffix(f", {name}")
+    return title[:1].lower() + title[1:] if title[1:2].islower() else title
+
+
+def _datasets_of_claim(verdict: Verdict, spec: Spec) -> tuple[str, ...]:
+    """Data sets that a claim is about; none where it compares nothing that is measured."""
+    claim = next(claim for claim in spec.claims if f"{spec.id}#{claim.id}" == verdict.id)
+    asks_of_data = any(part.operands() for part in spec.parts(claim)) or verdict.numbers.points
+    return datasets_of_claim(spec, claim) if asks_of_data and not claim.theory else ()
+
+
+def datasets_of_claim(spec: Spec, claim: Claim) -> tuple[str, ...]:
+    """Names in the field of the data sets of the arms that a claim compares; of all where it names none."""
+    arms = {arm for part in spec.parts(claim) for arm in part.arms()}
+    named = [name for arm in sorted(arms) for name in datasets_of(spec, arm)]
+    return tuple(name for name in datasets_of(spec) if name in named) or datasets_of(spec)
+
+
+def _is_named(dataset: str, statement: str) -> bool:
+    """Whether a statement names a data set, whatever stands in for it."""
+    return dataset.removesuffix(STAND_IN).lower() in statement.lower()

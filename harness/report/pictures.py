@@ -21,7 +21,7 @@ from harness.report.panels import averages_of
 from harness.report.scales import WIDE, Range, is_wide, log_range, value_range
 from harness.report.sketch import SIZE, SMALL, Sketch
 from harness.report.theme import Hover
-from harness.report.vocabulary import figure, letter
+from harness.report.vocabulary import bound_words, figure, letter
 from harness.spec.model import Spec
 from harness.spec.page import Panel
 from harness.theory.domain import Domain, Interval, number
@@ -69,7 +69,7 @@ def draw_bounds(spec: Spec) -> list[Drawing]:
             for colour, name in zip(COLOURS, panel.formulas, strict=False):
                 formula = FORMULAS[name]
                 curve = np.asarray(formula.curve(epsilon, delta=0.0 if formula.pure_only else 1e-5), float)
-                sketch.add_curve(name, Look(colour), epsilon, curve)
+                sketch.add_curve(bound_words(name), Look(colour), epsilon, curve)
 
         label = f"{spec.where}: {panel.title}"
         drawings.append(draw_sketches(1, paint, panel.title, label, f"{spec.id} {index}", SIZE))
@@ -152,9 +152,9 @@ def _spans(part: HasSides) -> dict[str, Array]:
 
 def _side_names(part: HasSides) -> tuple[str, str]:
     if part.relation in ("<", "<="):
-        return "left side, claimed to be smaller", "right side"
+        return "left side (claimed to be smaller)", "right side"
     if part.relation in (">", ">="):
-        return "left side, claimed to be larger", "right side"
+        return "left side (claimed to be larger)", "right side"
     return "left side", "right side"
 
 

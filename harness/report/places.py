@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from harness.claims.contrasts import Contrast
 from harness.claims.expectation import ClaimKind
@@ -15,15 +15,20 @@ from harness.report.sides import range_of
 from harness.report.vocabulary import BOUND_WORDS, LETTERS, level_words
 
 
-def where_words(point: Point, part: ClaimKind, axes: Sequence[str]) -> str:
-    """`at ε = 5`; empty where there is only one place, or where each side has its own."""
-    places = [level_words(name, value) for name, value in (point.at or {}).items()]
+def where_words(point: Point, part: ClaimKind, axes: Sequence[str], own: Collection[str] = ()) -> str:
+    """`at ε = 5`; empty where there is only one place, or where each side has its own.
+
+    `own`: axes of which a side names a value of its own.
+    """
+    places = [level_words(name, value) for name, value in (point.at or {}).items() if name not in own]
     for name, values in (point.chosen or {}).items():
         least, greatest = format_level(values[0]), format_level(values[-1])
         places.append(
             f"the chosen {LETTERS.get(name, name)} = {least}" + ("" if least == greatest else f" to {greatest}")
         )
-    if point.epsilon is not None:
+    if "epsilon" in own:
+        pass
+    elif point.epsilon is not None:
         places.insert(0, level_words("epsilon", point.epsilon))
     elif "epsilon" in axes and not _has_own_epsilon(part) and not getattr(part, "needs_repeats", False):
         places.insert(0, "without noise")

@@ -10,7 +10,7 @@ from harness.claims.reasons import Reason
 from harness.claims.verdict import Point, Verdict
 from harness.claims.words import Word
 from harness.report.entries import entries_of_points
-from harness.report.found import Found, capital, provided_words, runs_text
+from harness.report.found import Found, capital, provided_words, runs_text, verb
 from harness.report.places import formula_words, left_interval, where_words
 from harness.report.sides import curve_with_article, curve_words
 from harness.report.theory_prose import theory_sentence
@@ -59,7 +59,7 @@ def sentence(verdict: Verdict, spec: Spec) -> str:
         return f"Could not have failed: it is met by {verdict.met_by}. {sentence(as_found, spec)}"
     claim = next((c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}"), None)
     if claim is None or claim.theory:
-        return theory_sentence(verdict)
+        return theory_sentence(verdict, [str(getattr(one, "relation", "")) for one in claim.theory] if claim else [])
     parts = spec.parts(claim)
     if parts and all(part.printed_entries() for part in parts):
         return _table_sentence(verdict, spec, parts)
@@ -111,7 +111,11 @@ def _table_sentence(verdict: Verdict, spec: Spec, parts: Sequence[MeasuredClaimK
     where = where_words(point, part, spec.axes)
     measured, printed = figure_beside(point.left, point.right), figure(point.right)
     runs = f" ({runs_text(point.repeats)})" if point.repeats > 1 else ""
-    one = f"{f'{where}, ' if where else ''}{of} is {measured}{runs}, and {printed} is printed"
+    tolerance = point.effect + abs(point.left - point.right)
+    one = f"{f'{where}, ' if where else ''}{of} {verb(of)} {measured}{runs}, and {printed} is printed"
+    one += f" (tolerance {figure(tolerance)})" if tolerance > 0 else ""
+    if verdict.verdict == "inconclusive" and point.effect >= 0 and point.low is not None and point.low < 0:
+        one += ", past which the interval reaches"
     which = "" if entries == 1 else "closest to the edge: " if not verdict.tally else "for one, "
     text = "; ".join(filter(None, [many, which + one]))
     if verdict.verdict == "beside":
@@ -143,7 +147,7 @@ def _reason_words(reason: Reason, of_paper: bool) -> str:
     for one in wrong:
         found = ", ".join(f"{value:,.0f}" for value in one.found) + (" and others" if one.several else "")
         says = "the paper prints" if of_paper else "the claim says"
-        texts.append(f"{one.name} is {found}, and {says} {one.printed:,}")
+        texts.append(f"{one.name}: {found}; {says} {one.printed:,}")
     return "; ".join(texts)
 
 

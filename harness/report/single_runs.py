@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from harness.claims.contrasts import Contrast, Right, WeightedSum
 from harness.claims.operands import OWNER_SET, MetricSeries
@@ -16,7 +17,12 @@ from harness.inference import MeanEstimate
 from harness.report.places import where_words
 from harness.report.prose import deciding_point
 from harness.report.sides import curve_with_article
+from harness.report.vocabulary import figure
 from harness.spec.model import Spec
+
+APART, RUNS, FEWEST, SHARE = 0.4, 20, 5, 0.1
+"""Two groups of at least twenty runs are told apart where nothing lies in two fifths of what they span, and each has at
+least five runs and a tenth of all. Of samples of twenty from a uniform distribution about one in a thousand is so."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,23 @@ class SingleRuns:
     """What they are of, in words, with the place."""
     values: tuple[float, ...]
     """One a run, in the order of repeats."""
+
+    @property
+    def groups(self) -> str:
+        """Where the runs fall into two groups that are far apart: how many are in which, in a sentence."""
+        ordered = sorted(self.values)
+        if len(ordered) < RUNS or ordered[0] == ordered[-1]:
+            return ""
+        gaps = [b - a for a, b in pairwise(ordered)]
+        below = gaps.index(max(gaps)) + 1
+        least = min(below, len(ordered) - below)
+        if max(gaps) < APART * (ordered[-1] - ordered[0]) or least < max(FEWEST, SHARE * len(ordered)):
+            return ""
+        low, high = ordered[:below], ordered[below:]
+        return (
+            f"The runs fall into two groups: {len(low)} of {len(ordered)} from {figure(low[0])} to {figure(low[-1])}, "
+            f"{len(high)} from {figure(high[0])} to {figure(high[-1])}, and none between; a mean describes neither."
+        )
 
 
 def single_runs(look: Look, verdicts: Sequence[Verdict], spec: Spec) -> dict[str, SingleRuns]:

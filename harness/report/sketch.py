@@ -7,7 +7,7 @@ the file of numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from harness.arrays import Array
 from harness.report.drawing import BOUND, INK, Datum, Key, Look, Sort
+from harness.report.labels import CurveEnd, last_point, name_curves
 from harness.report.scales import CHARACTER, Range, choose_ticks, is_wide, locate_ticks, shown_ticks
 from harness.report.theme import Hover
 from harness.report.vocabulary import figure
@@ -42,6 +43,8 @@ class Sketch:
         self.data: list[Datum] = []
         self.notes: dict[str, None] = {}
         self.x, self.y, self.above = "", "", ""
+        self.ends: list[CurveEnd] = []
+        self._choose_ticks: Callable[[], None] = lambda: None
 
     def _register(self, hovers: Sequence[Hover]) -> str:
         name = f"points-{self.index}-{len(self.titles)}"
@@ -51,6 +54,19 @@ class Sketch:
     def _enter(self, name: str, look: Look) -> None:
         if name:
             self.keys.setdefault(name, Key(name, look))
+
+    def _end_at(self, name: str, look: Look, x: Array | Sequence[float], y: Array | Sequence[float]) -> None:
+        """Remember where a curve ends that may bear its name there."""
+        point = last_point(x, y)
+        if name and point is not None:
+            self.ends.append(CurveEnd(name, look, *point))
+
+    def name_curves(self) -> None:
+        """Write the names of curves at their right ends where they have room; these need no entry in the legend."""
+        if name_curves(self.axis, self.ends):
+            for end in self.ends:
+                del self.keys[end.name]
+            self._choose_ticks()
 
     def add_series(
         self,
@@ -81,6 +97,7 @@ class Sketch:
         gid = self._register(hovers)
         self.axis.plot(x, mean, linestyle="", color=look.colour, marker=look.marker, markersize=4, gid=gid)
         self._enter(name, look)
+        self._end_at(name, look, *((x[joined], mean[joined]) if joined.any() else (x, mean)))
         rows = zip(levels, mean, low, high, strict=True)
         self.data += [Datum(name or self.y, "measured", a, float(m), float(b), float(c)) for a, m, b, c in rows]
 
@@ -114,6 +131,7 @@ class Sketch:
             self._note_rest(name, y, within)
         self.axis.plot(x, np.where(np.isfinite(y), y, np.nan), look.dash, color=look.colour, linewidth=1.4)
         self._enter(name, look)
+        self._end_at(name, look, x[shown], y[shown])
         self.data += [Datum(name, sort, float(a), float(b)) for a, b in zip(x, y, strict=True) if math.isfinite(b)]
 
     def add_shape(self, name: str, look: Look, x: Array, y: Array) -> None:
@@ -123,6 +141,7 @@ class Sketch:
             self.axis.plot(x, y, drawstyle="steps-mid", color=look.colour, linewidth=1.0)
         else:
             self.axis.plot(x, y, look.dash, color=look.colour, linewidth=1.5)
+            self._end_at(name, look, x, y)
         self._enter(name, look)
         self.data += [Datum(name, "curve", float(a), float(b)) for a, b in zip(x, y, strict=True)]
 
@@ -150,7 +169,9 @@ class Sketch:
         """Draw a horizontal line."""
         look = Look(BOUND, ("--", ":", "-.")[nth % 3])
         self.axis.axhline(value, color=look.colour, linewidth=1.2, linestyle=look.dash)
-        self._enter(f"{name}: {figure(value)}", look)
+        name_with_value = f"{name}: {figure(value)}"
+        self._enter(name_with_value, look)
+        self._end_at(name_with_value, look, [self.axis.get_xlim()[1]], [value])
         self.data.append(Datum(name, "line", "", value))
 
     def add_row_points(
@@ -256,6 +277,7 @@ class Sketch:
         margin = 0.04 * (ends[1] - ends[0]) or 0.5
         self.axis.set_xlim(*scale.inverted().transform([ends[0] - margin, ends[1] + margin]))
         self._set_round_ticks()
+        self._choose_ticks = self._set_round_ticks
         self.axis.set_xlabel(name)
 
     def _set_round_ticks(self) -> None:
@@ -270,9 +292,13 @@ class Sketch:
         """Set ticks at places, as many as have room for their labels, in the order in which they are wanted."""
         from matplotlib.ticker import FixedFormatter, FixedLocator
 
-        chosen = choose_ticks(self.axis.xaxis, places, labels, first, FONT)
-        self.axis.xaxis.set_major_locator(FixedLocator([places[i] for i in chosen]))
-        self.axis.xaxis.set_major_formatter(FixedFormatter([labels[i] for i in chosen]))
+        def choose() -> None:
+            chosen = choose_ticks(self.axis.xaxis, places, labels, first, FONT)
+            self.axis.xaxis.set_major_locator(FixedLocator([places[i] for i in chosen]))
+            self.axis.xaxis.set_major_formatter(FixedFormatter([labels[i] for i in chosen]))
+
+        choose()
+        self._choose_ticks = choose
 
 
 def _cut(ends: Array, within: Range, unknown: float) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.claims.reasons import Reason
 from harness.claims.verdict import Verdict
 from harness.report.vocabulary import BOUND_WORDS, figure, letters, span
@@ -9,57 +11,69 @@ from harness.report.vocabulary import BOUND_WORDS, figure, letters, span
 GAMES = {"ppv": "positive accuracy", "tpr": "true-positive rate", "fpr": "false-positive rate"}
 
 
-def theory_sentence(verdict: Verdict) -> str:
-    """What was found of a claim on theory: how it was settled, and its two sides where they come nearest."""
+RELATIONS = {"<": "less than ", "<=": "at most ", ">": "more than ", ">=": "at least ", "=": ""}
+
+
+def theory_sentence(verdict: Verdict, relations: Sequence[str]) -> str:
+    """What was found of a claim on theory: how it was settled, and its two sides where they come nearest.
+
+    `relations`: of each part's two sides, as a spec writes them; empty where a part has none.
+    """
     reasons = [verdict.reasons[index] for index in verdict.because]
+
+    def part_words(reason: Reason) -> str:
+        return _part_words(reason, RELATIONS.get(relations[reason.part] if reason.part < len(relations) else ""))
+
     if len(reasons) == 1:
-        return _theory_part_words(reasons[0])
+        return part_words(reasons[0])
     if verdict.verdict == "violated":
-        return _theory_part_words(next((r for r in reasons if r.found == "refuted"), reasons[0]))
+        return part_words(next((r for r in reasons if r.found == "refuted"), reasons[0]))
     whole = "Both" if len(reasons) == 2 else f"All {len(reasons)}"
     proved = sum(r.found == "proved" for r in reasons)
     if proved == len(reasons):
         return f"{whole} parts are proved."
     if proved:
         are = "is" if proved == 1 else "are"
-        return f"{proved} of {len(reasons)} parts {are} proved; the others were computed and hold."
+        others = (
+            "the other was computed and holds" if len(reasons) - proved == 1 else "the others were computed and hold"
+        )
+        return f"{proved} of {len(reasons)} parts {are} proved; {others}."
+    one = part_words(reasons[0])
     if reasons[0].left is None or reasons[0].found != "computed":
-        one = _theory_part_words(reasons[0])
         return f"{whole} parts hold. Closest: {one[:1].lower()}{one[1:]}"
-    return f"{whole} parts hold at every point computed. {_closest_words(reasons[0])}"
+    return f"{whole} parts hold at every point computed.{one.removeprefix(COMPUTED)}"
 
 
-def _theory_part_words(reason: Reason) -> str:
-    """The result of one part of a claim on theory, in words."""
+COMPUTED = "Holds at every point computed."
+
+
+def _part_words(reason: Reason, relation: str | None) -> str:
+    """The result of one part of a claim on theory, in words; `relation` of its two sides, None where it has none."""
     left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
     if reason.found == "played":
         name = GAMES.get(reason.left_name, letters(reason.left_name))
-        return f"Played out, the {name} is {left}{span((reason.low, reason.high))}; the claim compares it with {right}."
+        needs = "the claim compares it with " if relation is None else f"the claim needs {relation}"
+        return f"Played out, the {name} is {left}{span((reason.low, reason.high))}; {needs}{right}."
     if left is None:
         text = letters(reason.text())
         return f"{text[:1].upper()}{text[1:]}."
+    needs = f"; the claim needs {relation}" if relation is not None else ", and the right side "
+    sides = f"{_side_name(reason.left_name)} is {left}{needs}{right}"
     if reason.found == "refuted":
         often = "" if reason.share is None else f" (and at {reason.share:.0%} of the points computed)"
         often = " (as at every other point computed)" if reason.share == 1 else often
         where = f"At {_places(reason)}{often}, " if reason.at else ""
-        name = _formula_words(reason.left_name)
-        start = f"{where}{name}" if where else f"{name[:1].upper()}{name[1:]}"
-        return f"{start} is {left}; the claim allows {right}."
-    words = {"proved": "Proved for the whole domain.", "computed": "Holds at every point computed."}
-    return f"{words.get(reason.found, 'Neither proved nor refuted.')} {_closest_words(reason)}"
+        text = f"{where}{sides}"
+        return f"{text[:1].upper()}{text[1:]}."
+    words = {"proved": "Proved for the whole domain.", "computed": COMPUTED}
+    where = f"Closest, at {_places(reason)}:" if reason.at else "Closest:"
+    return f"{words.get(reason.found, 'Neither proved nor refuted.')} {where} {sides}."
 
 
-def _formula_words(text: str) -> str:
+def _side_name(text: str) -> str:
     """`the bound of Yeom et al.`: a side that is one published bound, by its name; another as the left side."""
     name, _, rest = text.partition("(")
     return f"the {BOUND_WORDS[name]}" if name in BOUND_WORDS and rest.count(")") == 1 else "the left side"
-
-
-def _closest_words(reason: Reason) -> str:
-    """`Closest, at ε = 1: 0.3 against 0.5.`"""
-    left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
-    where = f"Closest, at {_places(reason)}:" if reason.at else "Closest:"
-    return f"{where} {left} against {right}."
 
 
 def _places(reason: Reason) -> str:

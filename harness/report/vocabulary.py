@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from harness.claims.operands import OWNER_SET
 from harness.coordinates import format_level
 
 ORIGINS = {
     "paper": "The paper's claim",
-    "corrected": "Corrected: right in the place of a claim of the paper",
+    "corrected": "Our correction of a claim of the paper",
     "ours": "A claim of our own",
-    "check": "A check of the software: it cannot fail if that is right",
+    "check": "A check of the software, which holds if that is right",
 }
 DATA = {
     "none": "no data",
     "paper": "the paper's data, at its scale",
-    "smaller": "the paper's data, at a smaller scale",
+    "smaller": "the paper's data, but not all of its set-up",
     "variant": "the paper's data, by a variant of a published attack",
     "other": "other data than the paper's",
     "stand-in": "a stand-in for the paper's data",
-    "own": "data of its own",
+    "own": "data of our choice",
     "elsewhere": "results from elsewhere",
 }
 ATTACK_WORDS = {
@@ -165,6 +166,14 @@ def figures_apart(one: float, other: float) -> tuple[str, str]:
             break
     left, right = (f"{x:.{decimals}f}".replace("-", "−") if x else "0" for x in shown)
     return left, right
+
+
+def digits_apart(values: Sequence[float]) -> int:
+    """The significant digits, from two to four, with which numbers that differ look different."""
+    for digits in (2, 3):
+        if len({float(f"{x:.{digits}g}") for x in values}) == len({*values}):
+            return digits
+    return 4
 
 
 def figures_of_interval(

@@ -14,7 +14,7 @@ from harness.claims.contrasts import Compared
 from harness.claims.design import Design
 from harness.claims.evidence import Measurements
 from harness.claims.expectation import MeasuredClaimKind
-from harness.claims.judgement import JudgeClaim
+from harness.claims.judgement import JudgeClaim, hold_back_turned
 from harness.claims.operands import OWNER_SET
 from harness.claims.results import Part, PartResult, PointResult
 from harness.claims.samples import NothingToTest, Repeats
@@ -94,7 +94,7 @@ def _compared_or_left_out(part: MeasuredClaimKind, spec: Spec, table: Measuremen
 def _judge(part: MeasuredClaimKind, compared: Compared | PartResult, which: Part, look: Look) -> PartResult:
     if isinstance(compared, PartResult):
         return replace(compared, attacks=part.attacks())
-    result = _judge_with_doubled_tolerance(part, compared, which, look)
+    result = hold_back_turned(_judge_with_doubled_tolerance(part, compared, which, look))
     if result.place is not None and any(operand.chosen is not None for operand in part.operands()):
         result = result.add_to_reason(chosen=tuple(_choices(part, look)))
         if not part.made_of():  # whose points are of several sides

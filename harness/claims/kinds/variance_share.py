@@ -53,8 +53,8 @@ class VarianceShare(MeasuredClaimKind):
             declared.check_varies(name, self.of, arm, attack)
 
     def point_in_words(self) -> PointInWords:
-        shares = f"the share of the variance that {self.axis} explains, less the share that {self.than} explains"
-        return PointInWords((f"{shares}, of ", self.of.curve))
+        shares = f" that {self.axis} explains, less the share that {self.than} explains,"
+        return PointInWords(("the share of the variance of ", self.of.curve, shares))
 
     def contrasts(self, table: Measurements) -> Compared:
         curve = self.of.curve

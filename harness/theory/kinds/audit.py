@@ -112,7 +112,9 @@ class Audit(TheoryClaimKind):
             outcome = self._by_sign(less, more)
             mean = [sum(pair[i] for pair in pairs) / self.audits for i in (0, 1)]
             means = f"mean {mean[0]:.3g} and {mean[1]:.3g}"
-            reason = reason_in_words(f"less in {less} of {self.audits} audits, more in {more}; {means}")
+            reason = reason_in_words(
+                f"the bound on epsilon is smaller in {less} of {self.audits} pairs of audits, larger in {more}; {means}"
+            )
             how += f"; sign test at {BY_CHANCE:g}"
             return TheoryResult(outcome, reason, (less - more) / self.audits, None, how, "simulated")
         right = self.of.epsilon if self.right == "claimed" else float(self.right)
@@ -120,7 +122,8 @@ class Audit(TheoryClaimKind):
         above = sum(bound > right for bound in bounds)
         exposed = float(scipy.stats.binom.sf(above - 1, self.audits, 1 - self.level)) <= BY_CHANCE
         reason = reason_in_words(
-            f"{above} of {self.audits} audits find more than {right:g}: {bounds[0]:.3g} to {bounds[-1]:.3g}"
+            f"{above} of {self.audits} audits find an epsilon of more than {right:g}; their lower bounds are "
+            f"{bounds[0]:.3g} to {bounds[-1]:.3g}"
         )
         middle = bounds[len(bounds) // 2]
         if self.relation == "<=":

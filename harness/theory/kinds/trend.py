@@ -68,4 +68,4 @@ class Trend(TheoryClaimKind):
                 )
                 at = proof.at if outcome == "violated" else None
                 return TheoryResult(outcome, reason_in_words(f"{word} at {point(proof.at)}"), proof.worst, at, how)
-        return TheoryResult("reproduced", proof_in_words(f"{self.direction} everywhere"), 0.0, None, how)
+        return TheoryResult("reproduced", proof_in_words(f"it {self.direction} everywhere"), 0.0, None, how)
