@@ -16,14 +16,15 @@ from harness.coordinates import text as place_text
 DIGITS = 12
 """Of numbers that are written down: as many as two processors agree on."""
 OfMeasurements = Literal["holds", "fails", "undecided", "few", "partly", "counted"]
-OfTheory = Literal["proved", "refuted", "computed", "unproved", "played"]
+OfTheory = Literal["proved", "refuted", "computed", "unproved", "played", "holds-at"]
 Found = Literal[OfMeasurements, OfTheory, "said"]
 """What was found.
 
 `holds`, `fails`, `undecided`: of measurements, at the place that decides. `few`: too few repeats to decide. `partly`:
 it holds at every place that the profile runs, and the profile leaves some out.
 `counted`: a number that is the same in every run. `proved`, `refuted`, `unproved`: of theory, for a whole domain.
-`computed`: holds at every point that was computed. `played`: in a simulated game. `said`: no numbers say it.
+`computed`: holds at every point that was computed. `holds-at`: at one point, where one is asked for. `played`: in a
+simulated game. `said`: no numbers say it.
 """
 
 
@@ -179,6 +180,7 @@ class Reason(Config):
     def _theory_text(self) -> str:
         head = {
             "proved": "proved; closest: ",
+            "holds-at": "holds at a point: ",
             "computed": "holds; closest: ",
             "refuted": "refuted: " if self.share is None else f"refuted (at {self.share:.0%} of the points): ",
             "unproved": f"neither proved nor refuted within {self.boxes} boxes; closest: ",

@@ -16,13 +16,14 @@ from typing import Annotated, Literal
 import typer
 
 from harness.commands.common import project_here
+from harness.commands.new_paper import write_paper
 from harness.commands.new_project import write_project
 from harness.commands.tables import print_text
 from harness.errors import HarnessError
 from harness.files import write_text
 from harness.links import check_inside
 
-Sort = Literal["project", "spec", "results", "attack", "dataset", "formula", "claim"]
+Sort = Literal["project", "paper", "spec", "results", "attack", "dataset", "formula", "claim"]
 
 TEMPLATES = files("harness.commands") / "templates"
 """What is written, with `$name` and the like in the place of names."""
@@ -30,7 +31,7 @@ TEMPLATES = files("harness.commands") / "templates"
 
 def new(
     sort: Annotated[
-        Sort, typer.Argument(metavar="project|spec|results|attack|dataset|formula|claim", help="What to begin.")
+        Sort, typer.Argument(metavar="project|paper|spec|results|attack|dataset|formula|claim", help="What to begin.")
     ],
     name: Annotated[
         str,
@@ -49,10 +50,11 @@ def new(
         ),
     ] = None,
 ) -> None:
-    """Begin a project, a spec, or a package with an attack, a data set, a formula or a kind of claim; with a test that
-    passes.
+    """Begin a project, a paper, a spec, or a package with an attack, a data set, a formula or a kind of claim; with a
+    test that passes.
 
     `project FOLDER` writes a folder to run in: an example spec, a profile, citations, a workflow for GitHub.
+    `paper KEY` begins the claims of a paper: its citation, a list of what can be checked in it, a first claim.
     `results FILE` begins a spec on results from elsewhere, CSV or Parquet: it says what it guessed of the columns. A
     package's `pip install -e .` makes it known to the harness. Nothing that is there is overwritten.
     """
@@ -63,6 +65,11 @@ def new(
         return
     if install is not None:
         raise HarnessError("--install: says what a project's workflow installs; it is only for `harness new project`")
+    if sort == "paper":
+        if into is not None:
+            raise HarnessError("new paper: its claims go below specs/, in a folder of its key; leave --into out")
+        write_paper(name)
+        return
     if sort == "results":
         _write_results_spec(Path(name), into)
         return

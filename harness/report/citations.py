@@ -47,6 +47,8 @@ class Citation(Config):
     url: WebAddress = ""
     about: str = ""
     """What it claims, in a sentence or two."""
+    further: bool = False
+    """Whether its claims stand apart: those of further papers are in no count of the front."""
 
     @property
     def family_names(self) -> list[str]:

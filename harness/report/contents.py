@@ -42,6 +42,11 @@ class Paper:
         return self.cited.title or NO_PAPERS.get(self.key, self.key)
 
     @property
+    def is_further(self) -> bool:
+        """Whether it stands apart from the papers that the site is about."""
+        return self.cited.further
+
+    @property
     def about(self) -> str:
         """What it claims, on one line."""
         return " ".join(self.cited.about.split())
@@ -93,6 +98,16 @@ class Site:
     @property
     def verdicts(self) -> list[Verdict]:
         return [v for paper in self.papers for v in paper.verdicts]
+
+    @property
+    def main_papers(self) -> list[Paper]:
+        """The papers that the site is about, without further ones."""
+        return [paper for paper in self.papers if not paper.is_further]
+
+    @property
+    def main_verdicts(self) -> list[Verdict]:
+        """The verdicts on their claims."""
+        return [v for paper in self.main_papers for v in paper.verdicts]
 
 
 @dataclass(frozen=True)

@@ -106,12 +106,12 @@ def filling_of(verdict: Verdict) -> Filling:
 
 def headline_of(site: Site) -> Headline:
     """The three numbers of the front, and what they are made of."""
-    theirs = [v for v in site.verdicts if group_of(v) in PAPERS_GROUPS]
+    theirs = [v for v in site.main_verdicts if group_of(v) in PAPERS_GROUPS]
     own = [v for v in theirs if group_of(v) == "papers"]
     fail = [v for v in own if v.verdict is Word.VIOLATED]
     ids = {v.id for v in fail}
     return Headline(
-        papers=sum(any(group_of(v) in PAPERS_GROUPS for v in p.verdicts) for p in site.papers),
+        papers=sum(any(group_of(v) in PAPERS_GROUPS for v in p.verdicts) for p in site.main_papers),
         claims=len(theirs),
         hold=sum(v.verdict is Word.REPRODUCED for v in own),
         fail=len(fail),
@@ -141,7 +141,7 @@ def failing_by_paper(site: Site) -> list[tuple[Paper, list[Failing]]]:
     """Each paper with its claims that do not hold, those of one error together; none of a paper that has none."""
     short = {v.id: f for f in site.findings if f.short for v in f.claims if v.verdict is Word.VIOLATED}
     by_paper = []
-    for paper in site.papers:
+    for paper in site.main_papers:
         if paper.key in NO_PAPERS:
             continue
         errors: dict[str, list[Verdict]] = {}
@@ -162,7 +162,7 @@ def words_counted(site: Site) -> dict[str, dict[str, int]]:
     """How many claims of papers have each verdict: those of theory or on the papers' data, and the others."""
     by_group: dict[str, list[Word]] = {"Of theory, or on the paper’s data": [], "On other data": []}
     own, others = by_group.values()
-    for v in site.verdicts:
+    for v in site.main_verdicts:
         if group_of(v) in PAPERS_GROUPS:
             (own if group_of(v) == "papers" else others).append(v.verdict)
     counted = {name: {word.value: n for word in Word if (n := words.count(word))} for name, words in by_group.items()}
@@ -172,7 +172,7 @@ def words_counted(site: Site) -> dict[str, dict[str, int]]:
 def cheapest_open(site: Site) -> list[OpenClaim]:
     """Open claims of the papers on their data that more runs are expected to decide, the cheapest first."""
     found = []
-    for verdict in site.verdicts:
+    for verdict in site.main_verdicts:
         if group_of(verdict) != "papers" or verdict.verdict is not Word.INCONCLUSIVE or not verdict.would_decide:
             continue
         cost = cost_to_decide(verdict.would_decide)

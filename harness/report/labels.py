@@ -18,7 +18,7 @@ from harness.report.scales import CHARACTER
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE, LINE, BETWEEN = 9.5, 0.172, 0.04
+SIZE, LINE, BETWEEN = 9.5, 0.185, 0.03
 """Points of a name; inches of one of its lines, and between two names."""
 WIDEST, LEAD = 0.38, 0.14
 """Share of a figure that names may take; inches of the line that leads from a curve to its name."""
@@ -116,7 +116,7 @@ def _write(axis: Axes, end: CurveEnd, text: str, at: tuple[float, float]) -> Non
         fontsize=SIZE,
         va="center",
         ha="left",
-        linespacing=1.3,
+        linespacing=1.4,
         annotation_clip=False,
         arrowprops={
             "arrowstyle": "-",

@@ -54,6 +54,8 @@ def _operation(node: Operation) -> str:
     terms = [_group(_markup(term)) if isinstance(term, Operation) else _markup(term) for term in node.terms]
     if len(terms) == 1:
         return f'<mo form="prefix">{_sign(node.operator)}</mo>{terms[0]}'
+    if node.operator == "^":
+        return f"<msup><mrow>{terms[0]}</mrow><mrow>{terms[1]}</mrow></msup>"
     word = node.operator.isalpha()
     return (SPACE + _text(node.operator) + SPACE if word else f"<mo>{_sign(node.operator)}</mo>").join(terms)
 

@@ -202,15 +202,17 @@ def figure_stems(section: Section) -> dict[str, Drawing]:
 
 def _front_context(site: Site) -> dict[str, object]:
     """What the front shows beside its findings."""
-    matrix = front.matrix_of(site)
+    every = front.matrix_of(site)
+    matrix, further = ([row for row in every if row.paper.is_further is apart] for apart in (False, True))
     failing = front.failing_by_paper(site)
     return {
         "headline": front.headline_of(site),
         "matrix": matrix,
+        "further": further,
         "word_counts": front.words_counted(site),
         "label": front.square_label,
         "failing": failing if any(wrong for _, wrong in failing) else (),
-        "others": [paper for paper in site.papers if paper.key not in {row.paper.key for row in matrix}],
+        "others": [paper for paper in site.papers if paper.key not in {row.paper.key for row in every}],
         "open_claims": front.cheapest_open(site),
     }
 

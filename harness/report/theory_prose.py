@@ -59,6 +59,8 @@ def _part_words(reason: Reason, relation: str | None) -> str:
         return f"{text[:1].upper()}{text[1:]}."
     needs = f"; the claim needs {relation}" if relation is not None else ", and the right side "
     sides = f"{_side_name(reason.left_name)} is {left}{needs}{right}"
+    if reason.found == "holds-at":
+        return f"Holds where one point is enough, at {_places(reason)}: {sides}."
     if reason.found == "refuted":
         often = "" if reason.share is None else f" (and at {reason.share:.0%} of the points computed)"
         often = " (as at every other point computed)" if reason.share == 1 else often

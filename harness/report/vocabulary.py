@@ -125,7 +125,17 @@ AXIS_WORDS = {
     "engine": "the engine {}",
 }
 """A value of an axis, by the axis; of others it is the name, an equals sign and the value."""
-LETTERS = {"epsilon": "ε", "eps": "ε", "delta": "δ", "sigma": "σ", "alpha": "α", "mu": "μ", "lambda": "λ", "inf": "∞"}
+LETTERS = {
+    "epsilon": "ε",
+    "eps": "ε",
+    "delta": "δ",
+    "sigma": "σ",
+    "alpha": "α",
+    "mu": "μ",
+    "lambda": "λ",
+    "inf": "∞",
+    "Phi": "Φ",
+}
 _LETTER = re.compile(r"(?<!\w)(?<!\w-)(" + "|".join(LETTERS) + r")(?![\w]|-(?!DP))")
 _RATE = re.compile(r"tpr_at_(.+)pct_fpr")
 

@@ -23,6 +23,7 @@ from harness.paths import Project
 from harness.spec.attacks import attack_variants
 from harness.spec.counts import check_counts, check_domains
 from harness.spec.declared import mark_seen
+from harness.spec.definitions import read_all_definitions, without_consequences
 from harness.spec.document import Document, Keys, from_here, load_document, locate
 from harness.spec.fields import known_fields
 from harness.spec.functions import CODE
@@ -31,6 +32,7 @@ from harness.spec.plugin_packages import name_packages
 from harness.spec.quotations import mark_compared
 from harness.spec.readings import readings
 from harness.spec.surface import CONTENT, SHARED, core
+from harness.theory.term import DEFINITIONS
 
 NOT_SPECS = ("papers.yaml", "findings.yaml", "pipeline.yaml")
 
@@ -150,9 +152,11 @@ def load_spec(project: Project, path: Path, alternatives: bool = True) -> Loaded
     check_counts(raw)
     document = core(raw)
     try:
-        spec = Spec.model_validate({**document.data, "id": spec_id(project, path)}, by_alias=True, by_name=False)
+        own = {DEFINITIONS: read_all_definitions(document, _explain)}
+        data = {**document.data, "id": spec_id(project, path)}
+        spec = Spec.model_validate(data, by_alias=True, by_name=False, context=own)
     except ValidationError as error:
-        lines = [_explain(document, fault) for fault in _of_all_arms(document, error.errors())]
+        lines = [_explain(document, fault) for fault in _of_all_arms(document, without_consequences(error.errors()))]
         raise HarnessError(*name_packages(project, dict.fromkeys(lines))) from None
     check_domains(document, spec.claims)
     _check_axes(document, spec)

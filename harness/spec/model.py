@@ -33,6 +33,7 @@ from harness.spec.claim import Claim
 from harness.spec.page import Layout, Panel
 from harness.spec.paper_run import PaperRun
 from harness.spec.surface import SHARED
+from harness.theory.definition import Definition
 
 ALPHA = 0.05
 """Level at which a claim is decided where its spec names none."""
@@ -80,6 +81,8 @@ class Spec(Config):
     attacks: dict[Name, AnyAttack] = {}
     attack_axes: dict[Name, dict[Name, Axis]] = {}
     """Fields of attacks that vary, by attack."""
+    define: dict[Name, Definition] = Field(default={}, exclude_if=lambda define: not define)
+    """Formulas of the spec's own, by name, for claims on theory; each may use those before it."""
     claims: tuple[Claim, ...] = Field(min_length=1)
     paper_run: PaperRun | None = None
     """What the paper ran; none where it ran nothing, or there is no paper."""

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Literal, SupportsFloat
+from typing import Any, Literal, SupportsFloat
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from harness.claims.expression import Bracketed, DomainPart, Expression, HasTree, Name, Words, chain, listing, numeral
+from harness.claims.expression import (
+    Bracketed,
+    DomainPart,
+    Expression,
+    HasTree,
+    Name,
+    Row,
+    Words,
+    chain,
+    listing,
+    numeral,
+)
 from harness.config import Config
 from harness.errors import HarnessError
-from harness.theory.term import LIFT, Term
+from harness.theory.compound import LIFT
+from harness.theory.term import Term
 
 
 class Interval(Config, HasTree):
@@ -66,9 +78,11 @@ Domain = dict[str, Interval | Values]
 """The values of each variable, by its name."""
 
 
-def domain_part(domain: Domain) -> DomainPart | None:
-    """The domain of an inequality as a part of its tree; None where it has no variables."""
+def domain_part(domain: Domain, some: bool = False) -> DomainPart | None:
+    """The domain of an inequality, all of it or `some` point of it, as a part of its tree; None without variables."""
     over = tuple(chain("in", Name(name=name), values.tree()) for name, values in domain.items())
+    if some and over:
+        over = (Row(row=(Words(words="some"), over[0])), *over[1:])
     return DomainPart(domain="for", over=over) if over else None
 
 
@@ -93,7 +107,8 @@ def number(term: Term, at: Mapping[str, float]) -> float:
 
     lifted: dict[str, object] = {n: Ball.constant(v, 0) for n, v in at.items()}
     with in_high_precision():
-        return float(term.evaluate({**lifted, LIFT: lambda value: Ball.constant(value, 0)}).value.mid())
+        ball: Any = term.evaluate({**lifted, LIFT: lambda value: Ball.constant(value, 0)})
+        return float(ball.value.mid())
 
 
 def compute_at(function: Callable[[Mapping[str, float]], SupportsFloat], at: Mapping[str, float]) -> float:

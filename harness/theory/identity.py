@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from harness.theory.term import LIFT
+from harness.theory.compound import LIFT
 
 ROOTS = 24
 """The root of an exponential that is a symbol, exp(variable / ROOTS): halves, thirds and eighths are whole powers."""

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from flint import arb
 
 from harness.theory.ball import Ball, Matrix, Vector, interval
-from harness.theory.term import LIFT
+from harness.theory.compound import LIFT
 
 Box = tuple[tuple[float, float], ...]
 """The low and high end of each variable."""

@@ -18,8 +18,8 @@ from flint import arb
 
 from harness.arrays import Array
 from harness.theory.ball import Ball, in_high_precision, interval
+from harness.theory.compound import LIFT
 from harness.theory.program import Box, Encloser, Enclosure, Formula
-from harness.theory.term import LIFT
 
 MAX_BOXES = 60_000
 """The number of boxes after which a proof is given up as undecided."""

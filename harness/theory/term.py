@@ -1,183 +1,24 @@
-"""The sides of a theory inequality: numbers, variables, named formulas, four operations. No text is evaluated."""
+"""The sides of a theory inequality: numbers, variables, functions, named formulas, operations, sums and optima.
+
+A term is written as a mapping, or as a formula is (`harness.theory.written`), whose text is read and never run.
+"""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
-from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Discriminator, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Tag, ValidationInfo
 
-from harness.claims.expression import Bracketed, Expression, HasTree, Name, chain, numeral
 from harness.config import Config
 from harness.formulas import FORMULAS
 from harness.formulas.formula import describe_unknown_formula
-from harness.privacy import formulas as _computed  # noqa: F401  (registers what accountants compute)
-
-LIFT = ""
-"""The key under which an evaluation finds what turns a constant into its own sort of number."""
-
-
-class _Leaf(Config, HasTree):
-    """A term that has no parts."""
-
-    def variables(self) -> set[str]:
-        """The variables that the term uses."""
-        return set()
-
-    def is_exact(self) -> bool:
-        """Whether the term can be evaluated in ball arithmetic."""
-        return True
-
-    def names(self) -> set[str]:
-        """The formulas that the term names."""
-        return set()
-
-
-class Constant(_Leaf):
-    """A number, also written bare."""
-
-    value: float
-
-    def tree(self) -> Expression:
-        return numeral(self.value)
-
-    def evaluate(self, at: Mapping[str, Any]) -> Any:
-        """The number, of the sort that `LIFT` turns it into where there is one."""
-        lift = at.get(LIFT)
-        return self.value if lift is None else lift(self.value)
-
-
-class Variable(_Leaf):
-    """A variable of the domain, by its name."""
-
-    variable: str
-
-    def tree(self) -> Expression:
-        return Name(name=self.variable)
-
-    def variables(self) -> set[str]:
-        return {self.variable}
-
-    def evaluate(self, at: Mapping[str, Any]) -> Any:
-        """The variable's value at a point, of whatever sort it is."""
-        return at[self.variable]
-
-
-class Named(Config, HasTree):
-    """A registered formula. Parameters come from `given`, else from the domain's variables of the same name."""
-
-    formula: str
-    given: dict[str, Term] = {}
-    """The value of each parameter: a number, `{variable: name}`, or another term."""
-
-    @model_validator(mode="after")
-    def _check_names(self) -> Named:
-        if self.formula not in FORMULAS:
-            raise ValueError(describe_unknown_formula(self.formula))
-        known = FORMULAS[self.formula].parameters
-        for name in self.given:
-            if name not in known:
-                raise ValueError(f"{self.formula} has no parameter {name!r}; it has: {', '.join(known)}")
-        return self
-
-    @cached_property
-    def _parameters(self) -> dict[str, Term]:
-        """The term of each parameter that is given or has no default."""
-        terms: dict[str, Term] = {}
-        of = FORMULAS[self.formula]
-        for name in of.parameters:
-            if name in self.given:
-                terms[name] = self.given[name]
-            elif name not in of.defaults:
-                terms[name] = Variable(variable=name)
-        return terms
-
-    def tree(self) -> Expression:
-        of = []
-        for name, value in self._parameters.items():
-            itself = isinstance(value, Variable) and value.variable == name
-            of.append(value.tree() if itself else chain("=", Name(name=name), value.tree(), tight=True))
-        return Name(name=self.formula, of=tuple(of))
-
-    def variables(self) -> set[str]:
-        """The variables that the formula's parameters use."""
-        return {v for term in self._parameters.values() for v in term.variables()}
-
-    def names(self) -> set[str]:
-        """The formula, and those that its parameters name."""
-        return {self.formula}.union(*(t.names() for t in self._parameters.values()))
-
-    def is_exact(self) -> bool:
-        """Whether the formula and its parameters can be evaluated in ball arithmetic."""
-        return FORMULAS[self.formula].exact and all(t.is_exact() for t in self._parameters.values())
-
-    def evaluate(self, at: Mapping[str, Any]) -> Any:
-        """The formula's value at a point, of the sort that its parameters are."""
-        return FORMULAS[self.formula].function(**{n: t.evaluate(at) for n, t in self._parameters.items()})
-
-
-class _Operation(Config, HasTree):
-    """Two terms and the operation on them."""
-
-    sign: ClassVar[str]
-    operate: ClassVar[Callable[[Any, Any], Any]]
-
-    def _terms(self) -> tuple[Term, Term]:
-        return next(iter(self.__dict__.values()))  # type: ignore[no-any-return]
-
-    def tree(self) -> Expression:
-        left, right = self._terms()
-        return Bracketed(brackets="()", inside=chain(self.sign, left.tree(), right.tree()))
-
-    def variables(self) -> set[str]:
-        """The variables that either term uses."""
-        left, right = self._terms()
-        return left.variables() | right.variables()
-
-    def is_exact(self) -> bool:
-        """Whether both terms can be evaluated in ball arithmetic."""
-        return all(t.is_exact() for t in self._terms())
-
-    def names(self) -> set[str]:
-        """The formulas that either term names."""
-        left, right = self._terms()
-        return left.names() | right.names()
-
-    def evaluate(self, at: Mapping[str, Any]) -> Any:
-        """The result of the operation on the values of both terms at a point."""
-        left, right = self._terms()
-        return type(self).operate(left.evaluate(at), right.evaluate(at))
-
-
-class Plus(_Operation):
-    """The sum of two terms."""
-
-    plus: tuple[Term, Term]
-    sign, operate = "+", operator.add
-
-
-class Minus(_Operation):
-    """The first term less the second."""
-
-    minus: tuple[Term, Term]
-    sign, operate = "-", operator.sub
-
-
-class Times(_Operation):
-    """The product of two terms."""
-
-    times: tuple[Term, Term]
-    sign, operate = "*", operator.mul
-
-
-class Ratio(_Operation):
-    """The first term over the second."""
-
-    ratio: tuple[Term, Term]
-    sign, operate = "/", operator.truediv
-
+from harness.theory.along import Largest, Smallest, Sum
+from harness.theory.definition import Defined, Definition
+from harness.theory.leaves import Constant, Named, Variable
+from harness.theory.operations import Applied, Minus, Plus, Power, Ratio, Times
+from harness.theory.written import read_term
 
 # The key that tells a sort of term where a spec writes a mapping.
 KINDS: dict[str, type[Config]] = {
@@ -188,6 +29,12 @@ KINDS: dict[str, type[Config]] = {
     "minus": Minus,
     "times": Times,
     "ratio": Ratio,
+    "power": Power,
+    "function": Applied,
+    "sum": Sum,
+    "largest": Largest,
+    "smallest": Smallest,
+    "defined": Defined,
 }
 
 
@@ -198,9 +45,40 @@ def _sort(value: object) -> str | None:
     return next((key for key, kind in KINDS.items() if isinstance(value, kind)), None)
 
 
-def _bare_text(value: object) -> object:
-    """A bare number as the mapping that it stands for; booleans, which are integers to Python, stay what they are."""
-    return {"value": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
+DEFINITIONS = "definitions"
+"""The key under which what validates a spec finds its definitions."""
+
+
+def _full_form(value: object, info: ValidationInfo) -> object:
+    """What a bare number, a text or a call of a definition stands for; a boolean, an integer to Python, stays."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return {"value": value}
+    read = read_term(value) if isinstance(value, str) else value
+    if isinstance(read, float):
+        return {"value": read}
+    if not (isinstance(read, dict) and "formula" in read):
+        return read
+    return _call_of_definition(read, (info.context or {}).get(DEFINITIONS, {}), isinstance(value, str))
+
+
+def _call_of_definition(call: dict[str, Any], known: Mapping[str, Definition], is_text: bool) -> object:
+    """A call as the mapping of a definition of the spec, else of a formula; arguments without names get theirs."""
+    name, in_order = call["formula"], call.get("of", [])
+    if not isinstance(name, str):
+        return call
+    definition = known.get(name) or known.get(str(name).replace("-", "_"))
+    if definition is None and name not in FORMULAS:
+        if not (is_text or known):
+            return call  # the formula's own check says where
+        there = f"; the spec defines: {', '.join(known)}" if known else ""
+        raise ValueError(describe_unknown_formula(str(name)) + there)
+    parameters = FORMULAS[name].parameters if definition is None else definition.of
+    if len(in_order) > len(parameters):
+        raise ValueError(f"{name} takes {len(parameters)} arguments ({', '.join(parameters)}), found {len(in_order)}")
+    given = dict(zip(parameters, in_order, strict=False)) | dict(call.get("given", {}))
+    if definition is None:
+        return {**{key: value for key, value in call.items() if key != "of"}, "given": given}
+    return {"defined": name, "definition": definition, "given": given}
 
 
 SORTS = ", ".join(KINDS)
@@ -212,19 +90,40 @@ Mapped = Annotated[
     | Annotated[Plus, Tag("plus")]
     | Annotated[Minus, Tag("minus")]
     | Annotated[Times, Tag("times")]
-    | Annotated[Ratio, Tag("ratio")],
+    | Annotated[Ratio, Tag("ratio")]
+    | Annotated[Power, Tag("power")]
+    | Annotated[Applied, Tag("function")]
+    | Annotated[Sum, Tag("sum")]
+    | Annotated[Largest, Tag("largest")]
+    | Annotated[Smallest, Tag("smallest")]
+    | Annotated[Defined, Tag("defined")],
     Discriminator(
         _sort,
         custom_error_type="term",
-        custom_error_message=f"should be a number or a mapping with one of: {SORTS}",
+        custom_error_message=f"should be a number, a formula in text or a mapping with one of: {SORTS}",
     ),
 ]
-# A side of an inequality: a bare number, or a mapping whose one key says what it is.
-Term = Annotated[Mapped, BeforeValidator(_bare_text, json_schema_input_type=float | Mapped)]
-for _kind in KINDS.values():
-    _kind.model_rebuild()
+# A side of an inequality: a bare number, a formula in text, or a mapping whose one key says what it is.
+Term = Annotated[Mapped, BeforeValidator(_full_form, json_schema_input_type=float | str | Mapped)]
+_MODELS: tuple[type[Config], ...] = (*KINDS.values(), Definition)
+for _kind in _MODELS:
+    _kind.model_rebuild(_types_namespace={"Term": Term, "Definition": Definition})
 
 
 def definitions(term: Term) -> dict[str, str]:
-    """The text and the source of every formula that a term names, by its name."""
-    return {name: f"{FORMULAS[name].text} [{FORMULAS[name].source}]" for name in sorted(term.names())}
+    """The text and the source of every formula and definition that a term names, by its name."""
+    return dict(sorted(term.meanings().items()))
+
+
+def read_definitions(
+    written: Mapping[str, object], before: Mapping[str, Definition] = MappingProxyType({})
+) -> dict[str, Definition]:
+    """Definitions as a spec writes them, each of which may call those before it, and those that were known `before`.
+
+    Raises ValidationError of the first fault, and of a name that a function or a registered formula has.
+    """
+    known = dict(before)
+    for name, one in written.items():
+        context = {DEFINITIONS: dict(known)}
+        known[name] = Definition.model_validate(one, by_alias=True, by_name=False, context=context)
+    return known

@@ -33,7 +33,17 @@ def worth_of_noise(setup: Setup) -> str:
     return f"Noise is declared, not calibrated: nominal epsilons {nominal} are worth, {'; '.join(worth)}."
 
 
+LEAST_NOISE = 1e-3
+"""The noise multiplier below which no accountant is asked: it hides nothing, as where a model is only clipped."""
+
+
 @cache
 def _epsilon_text(accountant: str, noises: tuple[float, ...], run: Run) -> str:
-    worth = (ACCOUNTANTS[accountant].epsilon(noise, run) for noise in noises)
-    return ", ".join(f"{epsilon:.3g}" if epsilon < 999.5 else f"{epsilon:.0f}" for epsilon in worth)
+    worth = (ACCOUNTANTS[accountant].epsilon(noise, run) if noise >= LEAST_NOISE else math.inf for noise in noises)
+    return ", ".join(_number_text(epsilon) for epsilon in worth)
+
+
+def _number_text(epsilon: float) -> str:
+    if math.isinf(epsilon):
+        return "no finite epsilon"
+    return f"{epsilon:.3g}" if epsilon < 999.5 else f"{epsilon:.0f}"

@@ -19,7 +19,7 @@ from harness.claims.allocation import CEILING, PILOT, next_look
 from harness.claims.allocation import allocate_repeats as wanted_cells
 from harness.claims.basis import basis_text
 from harness.claims.design import DESIGNS, Sequential, design_of
-from harness.claims.judgement import cells_used, first_deciding_look
+from harness.claims.judgement import cells_used, first_deciding_look, hold_back_turned
 from harness.claims.results import PartResult
 from harness.claims.whole import is_decided
 from harness.errors import HarnessError
@@ -79,6 +79,34 @@ def test_a_verdict_is_that_of_the_first_look_that_decides() -> None:
     assert findings[0].points[0].repeats == stopped
     for n in range(2, 41):  # the search by halves finds what a look after every repeat finds
         assert is_decided(judged(above(0.4), look_at(evidence).take_first(n))) == (n >= stopped)
+
+
+def turning(first: np.ndarray, rest: float, n: int = 16) -> np.ndarray:
+    """Repeats that decide at once, and then as many of another mean as take the mean of all across the line."""
+    return np.concatenate([first, noisy(rest, n, seed=3)])
+
+
+@pytest.mark.parametrize(("start", "rest", "said"), [(0.3, 0.6, "violated"), (0.7, 0.4, "reproduced")])
+def test_a_decision_that_all_repeats_turn_is_held_back(start: float, rest: float, said: str) -> None:
+    """The first seven repeats decide on one side of 0.5; the mean of all lies on the other."""
+    first = noisy(start, 7, sd=0.01)
+    values = turning(first, rest)
+    early, late = (judged(above(0.5), evidence_of({("a", 1.0): of})) for of in (first, values))
+    assert early[0].outcome == said
+    assert late[0].outcome == said, "the test itself stays with its first decisive look"
+    assert bool(values.mean() > 0.5) is (said == "violated")
+    (held,) = map(hold_back_turned, late)
+    assert (held.outcome, held.p_value) == ("inconclusive", None)
+    assert held.why.turned
+    assert "the mean of all lies on the other side" in held.reason
+    assert hold_back_turned(early[0]) is early[0]
+
+
+def test_the_interval_of_a_mean_that_turned_holds_the_mean() -> None:
+    values = turning(noisy(0.3, 7, sd=0.01), 0.6)
+    (found,) = judged(above(0.5), evidence_of({("a", 1.0): values}))
+    low, high = found.point_results[0].interval
+    assert low <= found.point_results[0].effect.mean <= high
 
 
 @pytest.mark.parametrize(

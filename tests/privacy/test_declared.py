@@ -185,6 +185,24 @@ def test_a_verdict_says_what_declared_noise_is_worth(make_project: Make) -> None
     )
 
 
+def test_noise_that_hides_nothing_is_worth_no_finite_epsilon(make_project: Make) -> None:
+    """Gradients that are clipped, and get noise of a billionth: no accountant is asked."""
+    spec = load_specs(make_project(declared("{1: 3, 10: 1.0e-9}")), [])[0].spec
+    assert spec.experiment is not None
+    assert ", no finite epsilon by rdp." in worth_of_noise(next(iter(spec.experiment.arms.values())))
+
+
+def test_noise_multipliers_are_an_axis_where_epsilons_are_solved_for(make_project: Make) -> None:
+    axis = "{axis: noise, solve: noise-rdp, equals: [3, 9.5], given: {n: 120, batch: 20, epochs: 3}}"
+    text = SMALL_SPEC.replace("epsilons: [1, 10, .inf]", f"epsilons: {axis}").partition("  - id: iid-held")[0]
+    project = make_project(text)
+    plan = make_plan(project, load_specs(project, [])[0].spec)
+    assert sorted({cell.noise_multiplier for cell in plan.cells}) == pytest.approx([3, 9.5], rel=1e-3)
+    run = Run(n=120, batch_size=20, epochs=3, delta=1e-3)
+    for cell in plan.cells:
+        assert ACCOUNTANTS["rdp"].epsilon(cell.noise_multiplier, run) == pytest.approx(cell.epsilon, rel=1e-2)
+
+
 @pytest.mark.parametrize(
     ("figure", "worth"),
     [

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from harness.formulas import FORMULAS, numbers
 from harness.theory.ball import PRECISION, Ball, in_high_precision
+from harness.theory.compound import LIFT
+from harness.theory.leaves import Named
 from harness.theory.program import Encloser
-from harness.theory.term import LIFT, Named
 
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "exp": (numbers.exp, mpmath.exp),

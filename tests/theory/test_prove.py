@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from harness.formulas import numbers
 from harness.theory import ball
 from harness.theory import prove as prove_module
+from harness.theory.compound import LIFT
 from harness.theory.identity import are_identical
+from harness.theory.leaves import Named
 from harness.theory.prove import prove, prove_sign
-from harness.theory.term import LIFT, Named, Term
+from harness.theory.term import Term
 
 UNIT = {"x": (0.0, 1.0)}
 

@@ -46,12 +46,18 @@ class Inequality(TheoryClaimKind):
     """The domain of each variable."""
     tolerance: float = Field(default=TOLERANCE, ge=0)
     """The slack: `<=` allows so much excess, `=` so much difference."""
+    quantifier: Literal["all", "some"] = Field(default="all", alias="for", exclude_if=lambda one: one == "all")
+    """Of the points of the domain: at `all` of them, or at `some`, of which one is shown."""
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Inequality:
         check_names(self.left.variables() | self.right.variables(), self.over)
         if self.relation in ("<", ">") and self.tolerance != TOLERANCE:
             raise ValueError(f"a tolerance has no meaning with {self.relation!r}; use '<=', '>=' or '='")
+        if self.quantifier == "some" and (self.relation == "=" or not self.over or self.tolerance != TOLERANCE):
+            raise ValueError(
+                "`for: some` is of an order, without a tolerance, over a domain: one of < <= >= >, and `over`"
+            )
         return self
 
     def computed_points(self) -> int:
@@ -64,7 +70,8 @@ class Inequality(TheoryClaimKind):
         if self.relation != "=" and self.tolerance > TOLERANCE:
             right = chain("-" if self.relation == ">=" else "+", right, slack)
         within = aside("within", slack) if self.relation == "=" else None
-        return phrase(chain(self.relation, self.left.tree(), right), within, domain_part(self.over))
+        some = self.quantifier == "some"
+        return phrase(chain(self.relation, self.left.tree(), right), within, domain_part(self.over, some))
 
     def definitions(self) -> dict[str, str]:
         """The meaning of each name in the claim's text."""
@@ -75,6 +82,26 @@ class Inequality(TheoryClaimKind):
 
         Raises HarnessError where a computed side has no value at a grid point.
         """
+        return self._judge_some() if self.quantifier == "some" else self._judge_all()
+
+    def _judge_some(self) -> TheoryResult:
+        """The result of looking for a point at which it holds: what refutes its opposite everywhere is one."""
+        relation: Relation = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[self.relation]  # type: ignore[assignment]
+        everywhere = {"quantifier": "all", "relation": relation, "tolerance": 0.0 if "=" in relation else TOLERANCE}
+        opposite = self.model_copy(update=everywhere)
+        found = opposite.judge()
+        if found.outcome == "inconclusive":
+            return found
+        if found.outcome == "reproduced":
+            why = found.why.model_copy(update={"found": "refuted", "share": None})
+            worst = -abs(found.worst)
+            return replace(found, outcome="violated", why=why, worst=worst, counterexample=_numbers_of(found.why))
+        at = {name: value for name, value in (found.counterexample or {}).items() if name in self.over}
+        apart = abs(number(self.left, at) - number(self.right, at))
+        how = f"a point at which it holds; {found.test}"
+        return TheoryResult("reproduced", self._reason("holds-at", at), apart, None, how, found.basis)
+
+    def _judge_all(self) -> TheoryResult:
         parts = {
             "<": [(1, True)],
             "<=": [(1, False)],
@@ -213,3 +240,10 @@ class Inequality(TheoryClaimKind):
         reason = self._reason("refuted", at, share=share if len(points) > 1 else None)
         shown = {**at, "left": number(self.left, at), "right": number(self.right, at)}
         return TheoryResult("violated", reason, value, shown, how, "computed")
+
+
+def _numbers_of(why: Reason) -> dict[str, float] | None:
+    """The place of a reason with both sides there; None where it has none."""
+    if why.left is None or why.right is None:
+        return None
+    return {**{name: float(value) for name, value in why.at.items()}, "left": why.left, "right": why.right}
