@@ -113,7 +113,7 @@ def test_a_clone_finds_everything_done(clone: Path) -> None:
 def test_an_edited_claim_runs_its_check_and_the_report_alone(clone: Path) -> None:
     edit(clone, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
     assert repro(clone) == ["resolve", "readings@own/cancer", "judge@own/cancer", "report"]
-    assert "Rows is 569, and the claim says 570" in (clone / "reports/whole/summary.md").read_text()
+    assert "Rows: 569; the claim says 570" in (clone / "reports/whole/summary.md").read_text()
     assert trained(clone) == set()
 
 

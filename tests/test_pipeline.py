@@ -60,7 +60,7 @@ def test_nothing_to_do_does_nothing(root: Path) -> None:
 def test_an_edited_expectation_runs_check_and_report_alone(root: Path) -> None:
     edit(root, "specs/own/cancer.yaml", "rows: 569", "rows: 570")
     assert sorted(reproduce(root)) == ["judge", "report", "resolve"]
-    assert "Rows is 569, and the claim says 570" in (root / "reports/full/summary.md").read_text()
+    assert "Rows: 569; the claim says 570" in (root / "reports/full/summary.md").read_text()
 
 
 def test_an_edited_attack_never_retrains(root: Path) -> None:

@@ -87,7 +87,8 @@ def whose_and_data(verdict: Verdict, spec: Spec) -> str:
         texts.append(f"Judged on {of}{DATA[verdict.rests_on.data]}{smaller}.")
         if apart and verdict.rests_on.data in ("paper", "smaller"):
             differs = "1 known difference" if apart == 1 else f"{apart} known differences"
-            texts.append(f"{differs} from the paper's set-up {'is' if apart == 1 else 'are'} listed below.")
+            told = f"{'is' if apart == 1 else 'are'} listed under “How sure, and what it rests on”"
+            texts.append(f"{differs} from the paper's set-up {told}.")
     phrase = certainty_phrase(verdict)
     if meaning := _SETTLED.get(phrase, CERTAINTIES.get(phrase, "")):
         found = {reason.found for reason in verdict.reasons}
@@ -130,13 +131,17 @@ def as_trained_words(point: Point | None) -> str:
     if point is None or point.bound_as_trained is None:
         return ""
     least, most = point.least_epsilon_as_trained, point.epsilon_as_trained
-    span_of = "" if least is None else f"at least {figure(least)} and "
-    most_of = "no finite bound" if most is None else f"at most {figure(most)}"
+    named = "The ε" if point.epsilon is None else f"ε = {figure(point.epsilon)}"
+    if most is None:
+        worth = "has no finite bound" if least is None else f"is at least {figure(least)}, and has no finite bound"
+    else:
+        worth = f"is at most {figure(most)}" if least is None else f"is between {figure(least)} and {figure(most)}"
     said = {"held": "The advantage is not above", "broken": "The advantage is above"}
     status = said.get(point.bound_as_trained_status or "", "It is open whether the advantage is above")
+    at = "there" if most is None else f"at {figure(most)}"
     return (
-        f"The ε is the paper's; for the batches that were trained with, the model's ε is {span_of}{most_of}. {status} "
-        f"the bound at the latter, {figure(point.bound_as_trained)}."
+        f"{named} is the paper's; for the batches that were trained with, the model's ε {worth}. {status} the "
+        f"bound {at}, which is {figure(point.bound_as_trained)}."
     )
 
 

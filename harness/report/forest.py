@@ -239,6 +239,7 @@ def _state(point: Point, alpha: float) -> State:
     free = (point.free_low, point.free_high)
     if (point.low, point.high) == free != (None, None):
         clears, misses = free[0] is not None and free[0] > 0, free[1] is not None and free[1] < 0
+    clears, misses = clears and point.effect >= 0, misses and point.effect <= 0  # first runs that all of them turn
     return "clears" if clears else "misses" if misses else "open"
 
 

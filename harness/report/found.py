@@ -64,9 +64,8 @@ class Found:
         enough of it for as many places as were looked at."""
         reason, point = self.verdict.reasons[self.verdict.because[0]], self.point
         if reason.turned:
-            return (
-                f"{capital(body)}. Open: the first runs decide it one way, and the mean of all lies on the other side."
-            )
+            way, side = ("against", "its side") if reason.found == "fails" else ("for", "the other side")
+            return f"{capital(body)}. Open: the first runs decide {way} the claim, and the mean of all lies on {side}."
         if reason.found == "few":
             return f"{capital(body)}. Too few runs to judge: a verdict takes at least {reason.fewest}."
         if reason.found == "partly":
@@ -166,7 +165,7 @@ class Found:
 
     def _of_excess(self, pattern: Contrast, right: MetricSeries, other: float) -> str:
         """Two sides by what they have above chance, where a claim is of a share of that."""
-        whole, share = replace(right, times=1.0), SHARES.get(right.times, f"{right.times:.0%}")
+        whole, share = replace(right, times=1.0), SHARES.get(right.times, f"{right.times:g}")
         named = name_sides(pattern.left, whole, self.spec)
         values = figures_apart(self.point.left, other / right.times)
         above = figures_apart(self.point.left - CHANCE, other / right.times - CHANCE)

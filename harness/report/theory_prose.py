@@ -73,9 +73,11 @@ def _part_words(reason: Reason, relation: str | None) -> str:
 
 
 def _side_name(text: str) -> str:
-    """`the bound of Yeom et al.`: a side that is one published bound, by its name; another as the left side."""
+    """`the bound of Yeom et al.`, `the value of “deletions”`: a side of one formula by its name, else the left side."""
     name, _, rest = text.partition("(")
-    return f"the {BOUND_WORDS[name]}" if name in BOUND_WORDS and rest.count(")") == 1 else "the left side"
+    if not name.strip() or rest.count(")") != 1 or not rest.endswith(")"):
+        return "the left side"
+    return f"the {BOUND_WORDS[name]}" if name in BOUND_WORDS else f"the value of “{letters(name.replace('-', ' '))}”"
 
 
 def _places(reason: Reason) -> str:

@@ -28,6 +28,10 @@ Expectations = Annotated[
 ]
 
 
+ROUNDING = 1e-9
+"""The largest tolerance of a claim on theory that stands for rounding, and for nothing that a paper leaves open."""
+
+
 class Claim(Config):
     """One checkable statement of a paper."""
 
@@ -83,7 +87,8 @@ class Claim(Config):
             raise ValueError(f"claim {self.id!r}: example: no inequality of it has this point of {names}")
         if self.against_printed and self.origin != "paper":
             raise ValueError(f"claim {self.id!r}: against_printed is for claims of origin `paper`")
-        if self.tolerance_from is not None and not self.has_tolerance:
+        on_theory = any(getattr(one, "tolerance", 0.0) > ROUNDING for one in self.theory)
+        if self.tolerance_from is not None and not (self.has_tolerance or on_theory):
             raise ValueError(f"claim {self.id!r}: tolerance_from: no inequality of it has a tolerance")
         if (self.origin == "corrected") != (self.corrects is not None):
             raise ValueError(f"claim {self.id!r}: `corrects` goes with origin `corrected`, and names a claim")

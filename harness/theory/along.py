@@ -97,6 +97,32 @@ class _Optimum(_Along):
         return self.sense * max(float(values[best]), -float(near.fun))
 
 
+class Integral(_Along):
+    """The integral of a term over an interval, by adaptive quadrature."""
+
+    integral: Term
+    word, values = "integral", "interval"
+
+    def _inside(self) -> Term:
+        return self.integral
+
+    def is_exact(self) -> bool:
+        return False
+
+    def evaluate(self, at: Mapping[str, Any]) -> float:
+        """The integral at a point. Raises ValueError where it does not come out to about nine digits."""
+        low, high = (float(end.evaluate(at)) for end in (self.low, self.high))
+
+        def term(x: float) -> float:
+            return float(self.integral.evaluate({**at, self.along: float(x)}))
+
+        # With all of its output it warns of nothing; how near it came is looked at below.
+        value, error, *_ = scipy.integrate.quad(term, low, high, epsabs=1e-10, limit=400, full_output=1)
+        if not error <= 1e-8 * max(1.0, abs(value)):
+            raise ValueError(f"the integral from {low:g} to {high:g} is known to {error:.1g} alone")
+        return float(value)
+
+
 class Largest(_Optimum):
     """The largest value of a term over an interval."""
 

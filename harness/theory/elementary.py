@@ -25,6 +25,18 @@ class Elementary:
     """How many it takes; None: two or more."""
 
 
+def _choose(n: Any, k: Any) -> Any:
+    return scipy.special.binom(n, k)
+
+
+def _binomial_tail(n: Any, k: Any, p: Any) -> Any:
+    return scipy.stats.binom.sf(k - 1, n, p)
+
+
+def _step(x: Any) -> Any:
+    return np.heaviside(x, 1.0)
+
+
 def _erf(x: Any) -> Any:
     return 1.0 - erfc(x)
 
@@ -50,6 +62,12 @@ ELEMENTARY = {
     "erfc": Elementary(erfc, "the complementary error function"),
     "Phi": Elementary(normal_cdf, "the standard normal distribution function"),
     "Phi_inverse": Elementary(_normal_quantile, "the quantile of the standard normal distribution", exact=False),
+    "step": Elementary(_step, "1 from 0 on, and 0 below", exact=False),
+    "abs": Elementary(abs, "the distance from 0", exact=False),
+    "choose": Elementary(_choose, "the number of sets of k of n things", exact=False, arguments=2),
+    "binomial_tail": Elementary(
+        _binomial_tail, "the probability that of n trials at least k succeed, each with probability p", False, 3
+    ),
     "max": Elementary(_largest, "the largest of its arguments", exact=False, arguments=None),
     "min": Elementary(_smallest, "the smallest of its arguments", exact=False, arguments=None),
 }
@@ -61,4 +79,4 @@ def count_fault(name: str, count: int) -> str:
     wanted = ELEMENTARY[name].arguments
     if wanted is None:
         return "" if count >= 2 else f"{name} takes two arguments or more, found {count}"
-    return "" if count == wanted else f"{name} takes {wanted} argument, found {count}"
+    return "" if count == wanted else f"{name} takes {wanted} argument{'s' if wanted > 1 else ''}, found {count}"

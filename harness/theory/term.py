@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Discriminator, Tag, ValidationInfo
 from harness.config import Config
 from harness.formulas import FORMULAS
 from harness.formulas.formula import describe_unknown_formula
-from harness.theory.along import Largest, Smallest, Sum
+from harness.theory.along import Integral, Largest, Smallest, Sum
 from harness.theory.definition import Defined, Definition
 from harness.theory.leaves import Constant, Named, Variable
 from harness.theory.operations import Applied, Minus, Plus, Power, Ratio, Times
@@ -34,6 +34,7 @@ KINDS: dict[str, type[Config]] = {
     "sum": Sum,
     "largest": Largest,
     "smallest": Smallest,
+    "integral": Integral,
     "defined": Defined,
 }
 
@@ -96,6 +97,7 @@ Mapped = Annotated[
     | Annotated[Sum, Tag("sum")]
     | Annotated[Largest, Tag("largest")]
     | Annotated[Smallest, Tag("smallest")]
+    | Annotated[Integral, Tag("integral")]
     | Annotated[Defined, Tag("defined")],
     Discriminator(
         _sort,

@@ -8,7 +8,12 @@ from typing import Any
 from harness.theory.elementary import ELEMENTARY, count_fault
 
 OPERATIONS = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "times", ast.Div: "ratio", ast.Pow: "power"}
-OVER = {"sum": ("integers", "sum"), "max": ("interval", "largest"), "min": ("interval", "smallest")}
+OVER = {
+    "sum": ("integers", "sum"),
+    "max": ("interval", "largest"),
+    "min": ("interval", "smallest"),
+    "integral": ("interval", "integral"),
+}
 """Functions over a bound variable: what names its values, and the key of the term that it becomes."""
 MOST_CHARACTERS, MOST_NODES = 2000, 500
 """Of one formula."""

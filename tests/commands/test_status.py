@@ -37,6 +37,7 @@ def test_a_row_a_paper_says_what_is_counted(told: dict[str, Any]) -> None:
     rows = {line.split("\t")[0]: line.split("\t")[1:] for line in lines[start + 1 :] if line.count("\t") > 4}
     assert list(rows) == [*told["papers"], "all"]
     groups = {"other data": "papers elsewhere", "corrected": "corrected", "ours": "ours", "checks": "checks"}
+    groups["not compared"] = "not compared"
     for paper, counts in told["papers"].items():
         for name, shown in zip(header[1:], rows[paper], strict=True):
             group = counts.get(groups[name], {}) if name in groups else {name: counts.get("papers", {}).get(name, 0)}

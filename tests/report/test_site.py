@@ -442,7 +442,7 @@ def test_the_front_lists_every_claim_of_a_paper_that_is_violated_on_its_data(sit
     pages = re.findall(r'href="claims/(.*?)\.html"', listed)
     assert sorted(pages) == sorted(slug(claim) for claim in violated)
     assert pages
-    for error in re.findall(r"<dd>It says: .*?</dd>", listed, re.DOTALL):
+    for error in re.findall(r"<dd>Claim: .*?</dd>", listed, re.DOTALL):
         assert re.search(r": (?:disproved|counted or computed|simulated|measured, [a-z ]+)(?= \(|;|</span>)", error), (
             error
         )

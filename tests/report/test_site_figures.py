@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import struct
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from harness.paths import Project
 from harness.pipeline.context import Context
 from harness.progress import Progress
 from harness.report.build import build_site
+from harness.report.citations import read_citations
+from harness.report.contents import slug
 from harness.report.glossary import Term, define_terms, read_glossary
 from harness.spec.load import load_specs
 from harness.spec.profile import load_params
@@ -73,6 +76,23 @@ def shown(flagship: Path, browser: Any) -> dict[str, Shown]:  # noqa: F811
         seen[path.relative_to(flagship).as_posix()] = Shown(label_faults(tab), count_labels(tab), ticks)
     context.close()
     return seen
+
+
+def test_claims_of_further_papers_stand_apart_from_the_counts_of_the_front(flagship: Path) -> None:
+    """The front's sentence counts the claims of the project's five papers; further papers have squares of their own."""
+    further = {key for key, one in read_citations(Project(REPO)).items() if one.further}
+    known = pd.read_csv(flagship / "claims.csv", keep_default_na=False)
+    theirs = known[known["origin"] == "paper"]
+    assert further <= set(theirs["paper"])
+    front = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", (flagship / "index.html").read_text())).split())
+    of_five = int((~theirs["paper"].isin(further)).sum())
+    assert f"Of {of_five} claims of 5 papers" in front
+    assert f"Further papers, declared by formulas alone: {len(theirs) - of_five} claims" in front
+    apart = (flagship / "index.html").read_text().partition('<details class="fold" id="further">')
+    for key in further:
+        assert f"claims/{key}-" not in apart[0]
+        squares = set(re.findall(rf'href="claims/({key}-[^"]+)\.html"', apart[2]))
+        assert squares == {slug(one) for one in theirs[theirs["paper"] == key]["id"]}
 
 
 @browser_only

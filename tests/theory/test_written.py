@@ -85,6 +85,15 @@ def test_the_normal_quantile_undoes_the_distribution_function() -> None:
         assert number(term("Phi(Phi_inverse(p))"), {"p": p}) == pytest.approx(p, abs=1e-12)
 
 
+@given(st.integers(0, 40), st.integers(0, 40), st.floats(0.01, 0.99))
+def test_binomials_are_sums_of_their_probabilities(n: int, k: int, p: float) -> None:
+    """By Python's own integers, beside the library's functions."""
+    tail = sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
+    assert float(term("binomial_tail(n, k, p)").evaluate({"n": n, "k": k, "p": p})) == pytest.approx(tail, abs=1e-9)
+    assert float(term("choose(n, k)").evaluate({"n": n, "k": k})) == pytest.approx(math.comb(n, k), rel=1e-9)
+    assert term("abs(x - y)").evaluate({"x": 1.0, "y": 3.0}) == 2
+
+
 def test_powers_are_products_where_the_exponent_is_whole_and_else_by_logarithms() -> None:
     for text, reference in (("x ** 3", 0.027), ("x ** 0", 1.0), ("x ** -2", 1 / 0.09), ("x ** 0.5", math.sqrt(0.3))):
         assert number(term(text), {"x": 0.3}) == pytest.approx(reference, rel=1e-12)
@@ -111,6 +120,21 @@ def test_an_optimum_inside_of_an_interval_or_at_its_end(peak: float, height: flo
     assert term("max(x * h for x in interval(1, 2))").evaluate({"h": height}) == pytest.approx(2 * height)
     with pytest.raises(ValueError, match="is empty"):
         term("max(x for x in interval(2, 1))").evaluate({})
+
+
+@given(st.floats(-3, 0), st.floats(0.1, 3))
+def test_integrals_are_those_of_the_distribution_function(low: float, high: float) -> None:
+    text = "integral(exp(-x ** 2 / 2) for x in interval(a, b)) / 2.5066282746310002"
+    expected = float(term("Phi(b) - Phi(a)").evaluate({"a": low, "b": high}))
+    assert term(text).evaluate({"a": low, "b": high}) == pytest.approx(expected, abs=1e-9)
+    stepped = term("integral(step(x - c) for x in interval(a, b))")
+    assert not stepped.is_exact()
+    with pytest.raises(ValueError, match="is known to"):
+        term("integral(1 / x for x in interval(0, 1))").evaluate({})
+
+
+def test_a_step_is_one_from_zero_on() -> None:
+    assert [float(term("step(x)").evaluate({"x": x})) for x in (-1e-9, 0.0, 2.0)] == [0, 1, 1]
 
 
 def test_a_definition_knows_its_parameters_alone_and_says_what_it_means() -> None:

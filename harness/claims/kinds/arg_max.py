@@ -41,7 +41,7 @@ class ArgMax(Along):
         return doubled_margin_text(self.margin)
 
     def point_in_words(self) -> PointInWords:
-        more = f", with the claim's margin of {self.margin:g}" if self.margin else ""
+        more = f", with the claim's margin of {self.margin:g}".replace("-", "−") if self.margin else ""
         return PointInWords((self.curve_at(self.peak),), (f"its value there{more}",))
 
     def contrasts(self, table: Measurements) -> Compared:

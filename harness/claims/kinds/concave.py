@@ -37,7 +37,7 @@ class Concave(Along):
         return doubled_margin_text(self.margin)
 
     def point_in_words(self) -> PointInWords:
-        more = f", with the claim's margin of {self.margin:g}" if self.margin else ""
+        more = f", with the claim's margin of {self.margin:g}".replace("-", "−") if self.margin else ""
         return PointInWords((self.of.curve,), (f"the straight line between its neighbours there{more}",))
 
     def contrasts(self, table: Measurements) -> Compared:

@@ -42,7 +42,7 @@ class InteriorPeak(Along):
         return doubled_margin_text(self.margin)
 
     def point_in_words(self) -> PointInWords:
-        more = f", with the claim's margin of {self.margin:g}" if self.margin else ""
+        more = f", with the claim's margin of {self.margin:g}".replace("-", "−") if self.margin else ""
         return PointInWords((self.of.curve,), (f"the higher of its values at both ends of {self.along}{more}",))
 
     def contrasts(self, table: Measurements) -> Compared:

@@ -36,7 +36,7 @@ class Monotone(Along):
         return doubled_margin_text(self.margin)
 
     def point_in_words(self) -> PointInWords:
-        more = f", with the claim's margin of {self.margin:g}" if self.margin else ""
+        more = f", with the claim's margin of {self.margin:g}".replace("-", "−") if self.margin else ""
         if self.direction == "rising":
             return PointInWords((self.of.curve,), (f"its value one step before{more}",))
         return PointInWords((self.of.curve, " one step before"), (f"its value after the step{more}",))

@@ -66,7 +66,7 @@ class Order(MeasuredClaimKind):
 
     def point_in_words(self) -> PointInWords:
         curves = tuple(operand.curve for operand in self.of)
-        more = f", with the claim's margin of {self.margin:g}" if self.margin else ""
+        more = f", with the claim's margin of {self.margin:g}".replace("-", "−") if self.margin else ""
         return PointInWords((curves,), (f"the next of the chain{more}",))
 
     def contrasts(self, table: Measurements) -> Compared:
