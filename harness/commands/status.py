@@ -21,7 +21,6 @@ CHEAPEST = 10
 """Open claims that are shown without --all."""
 OTHER_GROUPS: Mapping[Group, str] = {
     "papers elsewhere": "other data",
-    "not compared": "not compared",
     "corrected": "corrected",
     "ours": "ours",
     "checks": "checks",
@@ -80,7 +79,10 @@ def _print_counts(counted: Mapping[str, Sequence[Count]]) -> None:
 
     by_group = {paper: {c.group: c for c in counts} for paper, counts in counted.items()}
     total = by_group["all"]
-    own = {paper: Counter(of["papers"].by_word if "papers" in of else {}) for paper, of in by_group.items()}
+    # Of a paper whose quotations nobody compared with its text, these are its claims; a column of theirs finds no room.
+    own: dict[str, Counter[Word]] = {}
+    for paper, of in by_group.items():
+        own[paper] = sum((Counter(of[g].by_word) for g in ("papers", "not compared") if g in of), Counter())
     words = [word for word in Word if own["all"][word]]
     others = [group for group in OTHER_GROUPS if group in total]
     print_text("")
@@ -96,7 +98,8 @@ def _print_counts(counted: Mapping[str, Sequence[Count]]) -> None:
         ],
     )
     if words:
-        print_text(f"Columns of verdicts: {GROUPS['papers']}.")
+        and_others = f", and {GROUPS['not compared']}" if "not compared" in total else ""
+        print_text(f"Columns of verdicts: {GROUPS['papers']}{and_others}.")
     for group in others:
         print_text(f"{GROUPS[group][:1].upper()}{GROUPS[group][1:]}: {total[group].text}.")
 

@@ -68,6 +68,8 @@ class Profile(Config):
     decide: tuple[str, ...] | None = Field(default=None, min_length=1)
     """The claims that it is to decide: papers, specs, claims (`humphries2020/fig6#logloss-cap`), and `theory` for all
     that need no training. What is trained follows from them (`harness.spec.selection`). Default: every claim."""
+    leave_out: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """Papers and specs that `theory` does not stand for in `decide`."""
     readings_of: str | None = None
     """A profile whose tables of other readings count here, where a claim is violated as declared and its readings were
     not run under this one."""

@@ -29,9 +29,8 @@ def claims_to_decide(profile: Profile, spec: Spec) -> frozenset[str]:
     named = set(profile.decide)
     if named & {spec.id, spec.paper}:
         return frozenset(claim.id for claim in spec.claims)
-    return frozenset(
-        claim.id for claim in spec.claims if f"{spec.id}#{claim.id}" in named or (claim.theory and THEORY in named)
-    )
+    theory = THEORY in named and not {spec.id, spec.paper} & {*profile.leave_out}
+    return frozenset(claim.id for claim in spec.claims if f"{spec.id}#{claim.id}" in named or (claim.theory and theory))
 
 
 def specs_to_decide(profile: Profile, specs: Iterable[Loaded]) -> list[Loaded]:
@@ -63,10 +62,13 @@ def check_decided_names(project: Project, specs: Sequence[Spec]) -> None:
     known = [THEORY, *dict.fromkeys(spec.paper for spec in specs), *(spec.id for spec in specs)]
     claims = [f"{spec.id}#{claim.id}" for spec in specs for claim in spec.claims]
     for name, profile in params.profiles.items():
-        for index, entry in enumerate(profile.decide or ()):
-            if entry in known or entry in claims:
+        entries = [("decide", index, entry) for index, entry in enumerate(profile.decide or ())]
+        entries += [("leave_out", index, entry) for index, entry in enumerate(profile.leave_out)]
+        for field, index, entry in entries:
+            if entry in known or (entry in claims and field == "decide"):
                 continue
             near = difflib.get_close_matches(entry, claims if "#" in entry else known, 1)
             hint = f"did you mean {near[0]}?" if near else "`harness list` prints what there is"
-            where = locate(document, ("profiles", name, "decide", index))
-            raise HarnessError(f"{where}: profiles.{name}.decide: {entry!r} names no paper, spec or claim; {hint}")
+            where = locate(document, ("profiles", name, field, index))
+            sorts = "paper, spec or claim" if field == "decide" else "paper or spec"
+            raise HarnessError(f"{where}: profiles.{name}.{field}: {entry!r} names no {sorts}; {hint}")
