@@ -60,6 +60,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         "runs": section.runs.get(verdict.id),
         "whose_and_data": whose_and_data(verdict, spec),
         "readings_said": readings_sentence(verdict),
+        "change_lead": change_lead(verdict),
         "declared": declared_text(spec, claim),
         "answer": Markup(section.answers.get(claim.id, "")),
         "report": report_link(site, verdict),
@@ -109,6 +110,18 @@ def _inconclusive_words(verdict: Verdict) -> str:
     if verdict.hangs_on:
         return "Inconclusive: decided as declared, but left open by another reading or twice the tolerance."
     return "Inconclusive: neither the claim nor its opposite is shown."
+
+
+def change_lead(verdict: Verdict) -> str:
+    """Whether anything that was tried changes a decided verdict, and what might; empty where it is told otherwise."""
+    readings, not_run = verdict.rests_on.readings, len(verdict.rests_on.readings_not_run)
+    if verdict.certainty is None or any(reading.verdict != verdict.verdict for reading in readings):
+        return ""
+    tried = ["the controls"] if verdict.controls is not None and verdict.controls.outcomes else []
+    tried += [f"{len(readings)} other reading{'' if len(readings) == 1 else 's'}"] if readings else []
+    text = f"Nothing that was tried changes it: {' and '.join(tried)}." if tried else ""
+    others = "One reading that was not run" if not_run == 1 else f"{not_run} readings that were not run"
+    return f"{text} {others} could.".strip() if not_run else text
 
 
 def readings_sentence(verdict: Verdict) -> str:
