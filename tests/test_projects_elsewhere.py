@@ -57,7 +57,7 @@ COMMANDS: dict[str, tuple[str, int, str]] = {
     "judge": ("-q", 0, CLAIM),
     "report": ("--brief", 0, "profile declared: 1 claims"),
     "site": ("", 0, "site: reports/declared/site/index.html"),
-    "explain": (CLAIM, 0, "The gap attack tells members from others."),
+    "explain": (CLAIM, 0, "The gap attack tells members from others (mixture "),
     "status": ("", 0, "profile declared: 1 claims"),
     "alternatives": ("-q", 0, "leaks"),
     "bundle": (CLAIM, 0, "own-mix--leaks.crate.zip: "),

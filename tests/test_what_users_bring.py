@@ -236,7 +236,10 @@ OPTIONS = [
         "--install: says what a project's workflow installs; it is only for `harness new project`",
     ),
     ("new spec", "new: Missing argument 'name'; see `harness new --help`"),
-    ("new novel x", "'novel' is not one of 'project', 'spec', 'results', 'attack', 'dataset', 'formula', 'claim'"),
+    (
+        "new novel x",
+        "'novel' is not one of 'project', 'paper', 'spec', 'results', 'attack', 'dataset', 'formula', 'claim'",
+    ),
     ("store push ''", "'': no address; right is s3://bucket/folder, or a path"),
     ("store pull nope", "nope: no such folder"),
     ("store pull params.yaml", "params.yaml: is a file, not a folder"),

@@ -7,13 +7,16 @@ import re
 from dataclasses import dataclass
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from harness.claims.verdict import value_text
 from harness.errors import HarnessError
 from harness.experiment.experiment import set_at
+from harness.spec.definitions import read_all_definitions
 from harness.spec.document import Document
 from harness.spec.model import Spec
 from harness.spec.surface import core
+from harness.theory.term import DEFINITIONS
 
 
 @dataclass(frozen=True)
@@ -74,10 +77,15 @@ def with_field(document: Document, field: str, value: object, name: str) -> tupl
     set_at(data, field, value)
     try:
         raw = Document(data, document.places, document.files)
-        return Spec.model_validate({**core(raw).data, "id": name}, by_alias=True, by_name=False), raw
+        changed = core(raw)
+        own = {DEFINITIONS: read_all_definitions(changed, _message)}
+        return Spec.model_validate({**changed.data, "id": name}, by_alias=True, by_name=False, context=own), raw
     except ValidationError as error:
-        message = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise HarnessError(f"{value!r} cannot stand at {field}: {message}") from None
+        raise HarnessError(f"{value!r} cannot stand at {field}: {_message(document, error.errors()[0])}") from None
+
+
+def _message(_: Document, fault: ErrorDetails) -> str:
+    return fault["msg"].removeprefix("Value error, ")
 
 
 def readings(spec: Spec, document: Document, field: str = "") -> list[Reading]:

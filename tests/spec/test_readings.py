@@ -66,6 +66,21 @@ def test_an_alternative_that_cannot_be_is_one_line(make_project: Make) -> None:
     assert "Traceback" not in ran.stderr
 
 
+def test_a_reading_knows_the_formulas_that_its_spec_defines(make_project: Make) -> None:
+    defined = """\
+  - id: slope
+    where: here
+    kind: theory
+    statement: Twice a number above zero is above it.
+    expect: {kind: inequality, left: "doubled(x)", relation: ">", right: {variable: x}, over: {x: {low: 1, high: 5}}}
+ambiguities:
+"""
+    spec = OPEN.replace("ambiguities:\n", defined) + "define: {doubled: {of: [x], is: 2 * x}}\n"
+    loaded = load_specs(make_project(spec), [])[0]
+    written = {str(reading.spec.claims[-1].expect) for reading in readings(loaded.spec, loaded.raw)}
+    assert written == {str(loaded.spec.claims[-1].expect)}
+
+
 @pytest.mark.integration
 def test_readings_are_run_judged_and_shown(make_project: Make) -> None:
     project = make_project(OPEN)
