@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy
@@ -11,7 +11,7 @@ from pydantic import Field
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Fitted
 from harness.attacks.pool import Pool
-from harness.attacks.pooled import THRESHOLD, PooledAttack, confidence, moments_by_record
+from harness.attacks.pooled import THRESHOLD, PooledAttack, confidence, log_probability, moments_by_record, probability
 from harness.attacks.target import Target
 from harness.metrics.answers import Outputs
 
@@ -32,9 +32,21 @@ class Lira(PooledAttack):
     """`record`: each record's own variance; `pooled`: the mean of these; `auto`: one of the two, the records' own from
     64 models on. `global`: the authors' one variance of the confidences of all records on a side, which holds also how
     records differ from each other."""
+    statistic: Literal["logit", "loss", "probability"] = "logit"
+    """Which number of an answer is compared: the logit-scaled confidence, the record's log-probability, which is its
+    loss with the sign changed, or its probability (Carlini et al. 2022, Section VI-A)."""
+    calibration: Literal["likelihood", "mean"] = "likelihood"
+    """`likelihood`: by two Gaussians, or one offline. `mean`: a mean is taken off and nothing divided: offline that of
+    the models not trained on the record (Watson et al. 2022), online the middle of both sides' (Sablayrolles et al.
+    2019)."""
     level: float = Field(default=0.05, gt=0, lt=1)
     """Offline: a record is called a member if at most this chance gave a model not trained on it such confidence."""
     summary: ClassVar[str] = "likelihood ratio on each record (LiRA)"
+    added_later: ClassVar[dict[str, Any]] = {
+        **PooledAttack.added_later,
+        "statistic": "logit",
+        "calibration": "likelihood",
+    }
 
     def refuses(self, pool_count: int) -> str | None:
         if self.variance == "record" and pool_count < 4:
@@ -43,7 +55,7 @@ class Lira(PooledAttack):
 
     def fit_records(self, pool: Pool, seed: int) -> Fitted:
         """Means and variances of the confidence, with and without each record."""
-        confidences = [confidence(self.attacked_outputs(outputs)) for outputs in pool.candidates]
+        confidences = [self.number_of(self.attacked_outputs(outputs)) for outputs in pool.candidates]
         mean_in, var_in, mean_out, var_out = moments_by_record(confidences, pool)
         if self.variance == "pooled" or (self.variance == "auto" and len(pool) < FEWEST_FOR_RECORDS):
             var_in, var_out = (np.full_like(var, _mean(var)) for var in (var_in, var_out))
@@ -57,12 +69,22 @@ class Lira(PooledAttack):
             "std_out": np.sqrt(np.maximum(var_out, SMALLEST)),
         }
 
+    def number_of(self, outputs: Outputs) -> Array:
+        """The statistic of each answer, (n,): the larger, the surer is the model of the record's own class."""
+        if self.statistic == "logit":
+            return confidence(outputs)
+        return probability(outputs) if self.statistic == "probability" else log_probability(outputs)
+
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
-        """Log of the likelihood ratio, or standard deviations above the models without the record."""
-        confidences, of = (
-            confidence(attacked),
-            {name: values[at] for name, values in fitted.items() if name != THRESHOLD},
-        )
+        """Log of the likelihood ratio, or standard deviations above the models without the record; by `mean`, how far
+        above a mean.
+        """
+        confidences = self.number_of(attacked)
+        of = {name: values[at] for name, values in fitted.items() if name != THRESHOLD}
+        if self.calibration == "mean":
+            usual = (of["mean_in"] + of["mean_out"]) / 2 if self.online else of["mean_out"]
+            above: Array = confidences - usual
+            return above
         outside: Array = (confidences - of["mean_out"]) / of["std_out"]
         if not self.online:
             return outside
@@ -71,8 +93,8 @@ class Lira(PooledAttack):
         return ratio
 
     def decide(self, scores: Array) -> Array:
-        """By a ratio above 1, or a p-value at the level."""
-        threshold = 0.0 if self.online else float(scipy.stats.norm.isf(self.level))
+        """By a ratio above 1, a p-value at the level, or a number above the mean."""
+        threshold = 0.0 if self.online or self.calibration == "mean" else float(scipy.stats.norm.isf(self.level))
         decisions: Array = scores > threshold
         return decisions
 

@@ -34,10 +34,16 @@ def confidence(outputs: Outputs) -> Array:
     return logits
 
 
+def log_probability(outputs: Outputs) -> Array:
+    """Log of the probability of each record's own class, (n,): its cross-entropy with the sign changed."""
+    logp = outputs.log_probabilities.astype(np.float64)
+    own: Array = np.take_along_axis(logp, outputs.labels[:, None], axis=1)[:, 0]
+    return own
+
+
 def probability(outputs: Outputs) -> Array:
     """Probability of each record's own class, (n,)."""
-    logp = outputs.log_probabilities.astype(np.float64)
-    probabilities: Array = np.exp(np.take_along_axis(logp, outputs.labels[:, None], axis=1)[:, 0])
+    probabilities: Array = np.exp(log_probability(outputs))
     return probabilities
 
 

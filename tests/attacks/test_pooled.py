@@ -119,6 +119,41 @@ def test_lira_is_the_ratio_of_the_two_densities(variance: str, online: bool) -> 
             assert norm.sf(score) == pytest.approx(outside.sf(own[r]), rel=1e-6)
 
 
+@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize("statistic", ["logit", "loss", "probability"])
+def test_a_mean_is_taken_off_any_number_of_an_answer(statistic: str, online: bool) -> None:
+    """Sablayrolles et al. (2019) and Watson et al. (2022), each record by itself, with NumPy's means."""
+    pool, target = pool_and_target(np.random.default_rng(3), 8)
+    attack = Lira(statistic=statistic, calibration="mean", online=online)  # type: ignore[arg-type]
+    result = attack.answers(target, attack.fit(Pool(pool), 0))
+
+    def number(answers: Outputs) -> Array:
+        own = np.exp(answers.log_probabilities[:, 1])
+        numbers: Array = {"logit": np.log(own / (1 - own)), "loss": np.log(own), "probability": own}[statistic]
+        return numbers
+
+    seen, masks = np.stack([number(m.candidates) for m in pool]), np.stack([m.trained_on for m in pool])
+    own = np.concatenate([number(target.members), number(target.nonmembers)])
+    inside, outside = (np.array([seen[mask[:, r], r].mean() for r in range(len(own))]) for mask in (masks, ~masks))
+    wanted = own - (inside + outside) / 2 if online else own - outside
+    scores = np.concatenate([result.member_scores, result.nonmember_scores])
+    assert scores == pytest.approx(wanted, abs=1e-9)
+    called = np.concatenate([result.member_decisions, result.nonmember_decisions])
+    assert list(called) == list(scores > 0)
+
+
+def test_the_statistic_is_what_the_densities_are_of() -> None:
+    """Offline and with each record's own variance, the tail of a normal fitted to the log-probabilities, by SciPy."""
+    pool, target = pool_and_target(np.random.default_rng(4), 8)
+    attack = Lira(statistic="loss", variance="record", online=False)
+    result = attack.answers(target, attack.fit(Pool(pool), 0))
+    seen, masks = np.stack([m.candidates.log_probabilities[:, 1] for m in pool]), np.stack([m.trained_on for m in pool])
+    for r, score in enumerate(result.member_scores):
+        values = seen[~masks[:, r], r]
+        wanted = norm(values.mean(), values.std(ddof=1)).sf(target.members.log_probabilities[r, 1])
+        assert norm.sf(score) == pytest.approx(wanted, rel=1e-6)
+
+
 def test_pooled_variance_is_taken_below_64_models() -> None:
     for models, alike in ((62, True), (64, False)):
         pool, _ = pool_and_target(np.random.default_rng(1), models)
