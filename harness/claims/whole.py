@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 
 from harness.claims.reasons import Reason, of_parts
@@ -29,8 +30,16 @@ def shown_part(findings: Sequence[PartResult]) -> tuple[Outcome, PartResult]:
     """The outcome of a claim, and the part that it is shown by."""
     outcome = combined_outcome([f.outcome for f in findings])
     if outcome == "reproduced":
-        return outcome, max(findings, key=lambda f: f.deciding.p_support if f.deciding else 0.0)
+        return outcome, max(findings, key=_least_clear_last)
     return outcome, next(f for f in findings if f.outcome == outcome)
+
+
+def _least_clear_last(part: PartResult) -> tuple[float, float]:
+    """How unclear it is that a part holds: by its p-value, and among parts of one p-value by how near its line is."""
+    if part.deciding is None:
+        return 0.0, -math.inf
+    low = part.deciding.low
+    return part.deciding.p_support, -math.inf if low is None else -low
 
 
 def reason_text(findings: Sequence[PartResult], outcome: Outcome, shown: PartResult) -> str:

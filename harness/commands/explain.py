@@ -139,7 +139,7 @@ def _assumptions(verdict: Verdict) -> list[str]:
 
 
 def _print_points(verdict: Verdict, spec: Spec) -> None:
-    from harness.report.forest import INTERVALS_BY, forests, points_by_basis
+    from harness.report.forest import forests, intervals_by, points_by_basis
 
     claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
     points = points_by_basis(verdict)
@@ -153,6 +153,6 @@ def _print_points(verdict: Verdict, spec: Spec) -> None:
             [(r.place, Cell(r.value, STATES[r.state]), r.interval, r.needed, r.runs) for r in forest.rows],
         )
     if drawn:
-        print_text(f"95% intervals {INTERVALS_BY.get(verdict.rests_on.basis, INTERVALS_BY['t-test'])}.")
+        print_text(f"95% intervals {intervals_by(verdict)}.")
     if len(verdict.numbers.points) > SHOWN:
         print_text(f"The {SHOWN} weakest of {len(verdict.numbers.points)} points.")

@@ -6,9 +6,15 @@ import math
 
 from harness.claims.basis import basis_text
 from harness.claims.verdict import Point, Verdict
+from harness.claims.words import Word
 from harness.controls.severity import TEXTS
 from harness.report.vocabulary import figure
 from harness.verdicts.multiplicity import TARGETS
+
+
+def is_too_few(verdict: Verdict) -> bool:
+    """Whether a claim has too few runs for any verdict."""
+    return bool(verdict.because) and verdict.reasons[verdict.because[0]].found == "few"
 
 
 def severity_sentence(verdict: Verdict) -> str:
@@ -20,9 +26,32 @@ def severity_sentence(verdict: Verdict) -> str:
         if verdict.numbers.test == "exact count":
             return "It could have failed: any other count would have failed it."
         return "No control is known on which it ought to fail."
+    if is_too_few(verdict):
+        reason = verdict.reasons[verdict.because[0]]
+        return (
+            f"Controls say nothing yet: they have as few runs as the claim, {reason.repeats}, and no verdict takes "
+            f"fewer than {reason.fewest}."
+        )
     met = " and ".join(f"{one.supported} of {one.draws} draws of {TEXTS[one.control]}" for one in controls.outcomes)
     few = "" if verdict.verdict != "inconclusive" or verdict.met_by else " They have as few runs as it has so far."
     return f"Controls, where it ought to fail: it is met in {met} (severity {controls.severity:.2f}).{few}"
+
+
+def as_declared(verdict: Verdict) -> tuple[Word, ...]:
+    """The words by which another reading says the same as the claim does as declared, whatever leaves it open."""
+    if verdict.verdict == "inconclusive" and verdict.hangs_on:
+        holds = all(verdict.reasons[index].found == "holds" for index in verdict.because)
+        return (Word.REPRODUCED, Word.AGREES) if holds else (Word.VIOLATED, Word.DIFFERS)
+    return (verdict.verdict,)
+
+
+def count_readings(verdict: Verdict) -> list[tuple[int, str, str]]:
+    """In how many other readings a claim comes out as declared, is open, or comes out otherwise, in words."""
+    words, same_words = [reading.verdict for reading in verdict.rests_on.readings], as_declared(verdict)
+    same = sum(word in same_words for word in words)
+    open_ = 0 if "inconclusive" in same_words else sum(word in ("inconclusive", "not run") for word in words)
+    the_same = ("leave", "it open, too") if "inconclusive" in same_words else ("say", "the same")
+    return [(same, *the_same), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
 
 
 def _readings_sentence(verdict: Verdict) -> str:
@@ -31,9 +60,7 @@ def _readings_sentence(verdict: Verdict) -> str:
     if not words:
         n = len(verdict.rests_on.readings_not_run)
         return f"Of what the paper leaves open {n} other reading{' was' if n == 1 else 's were'} not run."
-    same = words.count(verdict.verdict)
-    open_ = sum(word in ("inconclusive", "not run") for word in words) if verdict.verdict != "inconclusive" else 0
-    told = [(same, "say", "the same"), (open_, "leave", "it open"), (len(words) - same - open_, "say", "otherwise")]
+    told = count_readings(verdict)
     counts = [f"{n} {verb}{'s' if n == 1 else ''} {what}" for n, verb, what in told if n]
     were = "reading was" if len(words) == 1 else "readings were"
     missing = len(verdict.rests_on.readings_not_run)

@@ -12,9 +12,9 @@ from markupsafe import Markup, escape
 
 from harness.claims.verdict import Point, ReadingVerdict, Verdict, value_text
 from harness.claims.words import Certainty
-from harness.report.certainty import certainty_sentences, severity_sentence
+from harness.report.certainty import as_declared, certainty_sentences, count_readings, severity_sentence
 from harness.report.contents import Site, slug
-from harness.report.forest import INTERVALS_BY, forests, points_by_basis
+from harness.report.forest import forests, intervals_by, points_by_basis
 from harness.report.gather import Section
 from harness.report.headings import datasets_of, datasets_of_claim
 from harness.report.mathml import mathml
@@ -23,6 +23,7 @@ from harness.report.vocabulary import DATA, ORIGINS, figure, letters
 from harness.spec.claim import Claim
 from harness.spec.model import Spec
 from harness.verdicts.counts import CERTAINTIES, DISPROVED, certainty_phrase
+from harness.verdicts.publish import NOT_RUN
 
 
 def report_link(site: Site, verdict: Verdict) -> str:
@@ -51,7 +52,7 @@ def claim_context(site: Site, section: Section, verdict: Verdict, claim: Claim) 
         ],
         "forests": drawn,
         "hidden": hidden,
-        "intervals_by": INTERVALS_BY.get(verdict.rests_on.basis, INTERVALS_BY["t-test"]),
+        "intervals_by": intervals_by(verdict),
         "counterexample": section.counterexamples.get(verdict.id),
         "where_refuted": counterexample_words(verdict.numbers.counterexample) if verdict.numbers.counterexample else "",
         "sure": certainty_sentences(verdict, point),
@@ -108,8 +109,20 @@ def _inconclusive_words(verdict: Verdict) -> str:
     if verdict.met_by:
         return "Inconclusive: what was measured supports it, in a test that it could hardly have failed."
     if verdict.hangs_on:
-        return "Inconclusive: decided as declared, but left open by another reading or twice the tolerance."
+        holds = all(verdict.reasons[index].found == "holds" for index in verdict.because)
+        return f"Inconclusive: it {'holds' if holds else 'fails'} as declared, and {_what_undoes_it(verdict)}."
     return "Inconclusive: neither the claim nor its opposite is shown."
+
+
+def _what_undoes_it(verdict: Verdict) -> str:
+    """Why a claim that is decided as declared is open, in words."""
+    same = as_declared(verdict)
+    others = [r for r in verdict.rests_on.readings if r.verdict not in same and r.field != "tolerance"]
+    if others:
+        return f"not in {'another reading' if len(others) == 1 else f'{len(others)} other readings'} of the paper"
+    if any(text.startswith(NOT_RUN) for text in verdict.hangs_on):
+        return "other readings of the paper were not run"
+    return "not with another tolerance"
 
 
 def change_lead(verdict: Verdict) -> str:
@@ -129,13 +142,14 @@ def readings_sentence(verdict: Verdict) -> str:
     words = [reading.verdict for reading in verdict.rests_on.readings]
     if not words:
         return ""
-    same = words.count(verdict.verdict)
-    if same == len(words):
-        which = "The other reading" if same == 1 else f"Each of the {same} other readings"
-        return f"{which} of what the paper leaves open that {'was' if same == 1 else 'were'} run says the same:"
-    return (
-        f"Of {len(words)} other readings of what the paper leaves open {same} say{'s' if same == 1 else ''} the same:"
-    )
+    counts = [(n, f"{verb}s" if n == 1 else verb, what) for n, verb, what in count_readings(verdict) if n]
+    if len(counts) == 1:
+        ((n, _, what),) = counts
+        which = "The other reading" if n == 1 else f"Each of the {n} other readings"
+        verb = "leaves" if what.startswith("it open") else "says"
+        return f"{which} of what the paper leaves open that {'was' if n == 1 else 'were'} run {verb} {what}:"
+    told = " and ".join(f"{n} {verb} {what}" for n, verb, what in counts)
+    return f"Of {len(words)} other readings of what the paper leaves open {told}:"
 
 
 def as_trained_words(point: Point | None) -> str:
@@ -204,6 +218,10 @@ def _commands(site: Site, section: Section, verdict: Verdict) -> list[tuple[str,
         commands[0] = (commands[0][0], f"judges it again from {section.spec.results.portable_path}")
     else:
         commands[0] = (commands[0][0], "judges it again; it needs no measurements")
+    if missing := len(verdict.rests_on.readings_not_run):
+        which = "the reading that was" if missing == 1 else f"the {missing} readings that were"
+        listed = f"lists {which} not run, with what each would take; without --plan they are run"
+        commands.append((f"harness alternatives{profile} {section.spec.id} --plan", listed))
     return commands
 
 

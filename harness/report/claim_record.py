@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.claims.verdict import Verdict
+from harness.report.certainty import is_too_few
 from harness.report.headings import headings
 from harness.report.prose import deciding_point, sentence
 from harness.report.vocabulary import DATA, ORIGINS, letters
@@ -85,7 +86,7 @@ def claim_record(verdict: Verdict, spec: Spec, heading: str) -> ClaimRecord:
         estimate=estimate,
         line=line,
         effect=verdict.numbers.effect,
-        severity=None if verdict.controls is None else verdict.controls.severity,
+        severity=None if verdict.controls is None or is_too_few(verdict) else verdict.controls.severity,
         readings=readings_phrase(verdict),
         low=low,
         high=high,

@@ -105,6 +105,14 @@ INTERVALS_BY: Mapping[Basis | None, str] = {
 """What the intervals that are drawn rest on, in words."""
 
 
+def intervals_by(verdict: Verdict) -> str:
+    """What the intervals of a verdict rest on, in words."""
+    basis = verdict.rests_on.basis
+    if basis not in (None, "t-test") or verdict.numbers.design != "sequential":
+        return INTERVALS_BY.get(basis, INTERVALS_BY["t-test"])
+    return f"{INTERVALS_BY['t-test']} that may be looked at after every run"
+
+
 def points_by_basis(verdict: Verdict) -> list[Point]:
     """The points of a verdict, with the interval of the test that it rests on in place of the design's own."""
     if verdict.rests_on.basis != "distribution-free":

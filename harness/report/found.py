@@ -316,9 +316,12 @@ def provided_words(verdict: Verdict) -> str:
         were = "1 other reading of the paper was" if not_run == 1 else f"{not_run} other readings of the paper were"
         return f"{start}, but {were} not run."
     if words:
-        told = [_readings_say(n, word) for word, n in words.items()]
-        told += [f"{not_run} {'was' if not_run == 1 else 'were'} not run"] if not_run else []
-        return f"{start}, but of {sum(words.values()) + not_run} other readings of the paper {_listed(told)}."
+        told = [f"{_COMES_OUT.get(word, 'is open')} in {n}" for word, n in words.items()]
+        missing = f"; {not_run} more {'was' if not_run == 1 else 'were'} not run" if not_run else ""
+        run = sum(words.values())
+        if run == 1:
+            return f"{start}, but {told[0].removesuffix(' in 1')} in another reading of the paper{missing}."
+        return f"{start}, but {_listed(told)} of {run} other readings of the paper that were run{missing}."
     if any("in place of" in text for text in others):
         return "Off by more than the tolerance; whether by more than twice that, which a refutation takes, is open."
     return f"{start}, but it depends on {letters('; '.join(others)).replace('_', ' ')}."
@@ -328,11 +331,8 @@ _READING = re.compile(r"the reading .*\((\w[\w ]*)\)", re.DOTALL)
 """A reading that a verdict depends on, with how the claim comes out in it."""
 
 
-def _readings_say(count: int, word: str) -> str:
-    """`in 1 it is reproduced`, `in 2 it is open`."""
-    if word == "inconclusive":
-        return f"in {count} it is open"
-    return f"in {count} it is {word}"
+_COMES_OUT = {"reproduced": "holds", "agrees": "holds", "violated": "fails", "differs": "fails"}
+"""How a claim comes out in a reading, in words."""
 
 
 def _listed(texts: Sequence[str]) -> str:

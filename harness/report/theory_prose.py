@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 
 from harness.claims.reasons import Reason
@@ -38,10 +40,20 @@ def theory_sentence(verdict: Verdict, relations: Sequence[str]) -> str:
             "the other was computed and holds" if len(reasons) - proved == 1 else "the others were computed and hold"
         )
         return f"{proved} of {len(reasons)} parts {are} proved; {others}."
-    one = part_words(reasons[0])
-    if reasons[0].left is None or reasons[0].found != "computed":
+    closest = min(reasons, key=_distance_from_line)
+    one = part_words(closest)
+    if closest.left is None or closest.found != "computed":
         return f"{whole} parts hold. Closest: {one[:1].lower()}{one[1:]}"
-    return f"{whole} parts hold at every point computed.{one.removeprefix(COMPUTED)}"
+    told = one.removeprefix(COMPUTED).removeprefix(" Closest")
+    return f"{whole} parts hold at every point computed. Closest, in part {closest.part + 1}{told}"
+
+
+def _distance_from_line(reason: Reason) -> float:
+    """How far both sides are from each other, as a share of the larger one; infinite where they are not numbers."""
+    left, right = reason.left, reason.right
+    if left is None or right is None or not math.isfinite(left) or not math.isfinite(right):
+        return math.inf
+    return abs(left - right) / max(abs(left), abs(right), 1e-300)
 
 
 COMPUTED = "Holds at every point computed."
@@ -75,9 +87,27 @@ def _part_words(reason: Reason, relation: str | None) -> str:
 def _side_name(text: str) -> str:
     """`the bound of Yeom et al.`, `the value of “deletions”`: a side of one formula by its name, else the left side."""
     name, _, rest = text.partition("(")
-    if not name.strip() or rest.count(")") != 1 or not rest.endswith(")"):
+    if not name.strip() or not rest.endswith(")") or not _is_one_bracket(rest):
         return "the left side"
-    return f"the {BOUND_WORDS[name]}" if name in BOUND_WORDS else f"the value of “{letters(name.replace('-', ' '))}”"
+    if name in BOUND_WORDS:
+        return f"the {BOUND_WORDS[name]}"
+    given = _GIVEN.findall(rest)
+    of = f" of “{letters(given[0].replace('-', ' '))}”" if len(given) == 1 else ""
+    return f"the value of “{letters(name.replace('-', ' '))}”{of}"
+
+
+_GIVEN = re.compile(r"\w+=([a-z][\w-]*)\(")
+"""A formula that another one is given in place of a variable."""
+
+
+def _is_one_bracket(rest: str) -> bool:
+    """Whether what follows an opening bracket ends with the bracket that closes it, and no sooner."""
+    depth = 1
+    for place, sign in enumerate(rest):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return place == len(rest) - 1
+    return False
 
 
 def _places(reason: Reason) -> str:

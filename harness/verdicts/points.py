@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from harness.claims.judgement import Judgement
 from harness.claims.testing import Look
 from harness.claims.verdict import Point
@@ -24,8 +26,15 @@ def points_of(judgement: Judgement, look: Look, alpha: float) -> list[Point]:
                 if (holds := result.holds if in_step else None) is not None:
                     count = int(holds.sum())
                     extra_fields |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, sequential)}
-            if index < len(bounded.points):
-                free = bounded.points[index]
+            # Where the ranges alone are tested on another scale, an interval on it is none of this effect.
+            if index < len(bounded.points) and _is_same_effect(free := bounded.points[index], one):
                 extra_fields |= {"free_low": free.low, "free_high": free.high}
             points.append(one.model_copy(update=extra_fields))
     return points
+
+
+def _is_same_effect(one: Point, other: Point) -> bool:
+    """Whether two tests of a place estimate the same number."""
+    if one.effect is None or other.effect is None:
+        return one.effect is other.effect
+    return math.isclose(one.effect, other.effect, rel_tol=1e-6, abs_tol=1e-9)

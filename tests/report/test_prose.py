@@ -405,10 +405,12 @@ def test_formulas_of_a_quotation_are_plain_text() -> None:
         ),
         ("reproduced", ["violated", "inconclusive"], "2 other readings were run: 1 leaves it open, 1 says otherwise."),
         ("inconclusive", ["reproduced"], "1 other reading was run: 1 says otherwise."),
+        ("inconclusive", ["inconclusive"], "1 other reading was run: 1 leaves it open, too."),
     ],
 )
 def test_readings_that_are_open_do_not_agree(verdict: str, others: list[str], said: str) -> None:
     readings = [SimpleNamespace(verdict=word) for word in others]
-    one = SimpleNamespace(verdict=verdict, rests_on=SimpleNamespace(readings=readings, readings_not_run=()))
+    rests_on = SimpleNamespace(readings=readings, readings_not_run=())
+    one = SimpleNamespace(verdict=verdict, rests_on=rests_on, hangs_on=())
     result = _readings_sentence(one)  # type: ignore[arg-type]
     assert result == f"Of what the paper leaves open {said}"
