@@ -1,4 +1,5 @@
 # make repro   set up and run the quick profile: fetch, train, attack, judge, report
+# make setup   only set up: .venv with the `harness` command, in a minute
 # make test    set up, lint, type-check and test
 # make unit    the tests of parts alone: a minute on two cores
 # make accept  judge, report and accept anew all results that are committed, after an edit of code or specs
@@ -16,10 +17,12 @@ export PYTHONDONTWRITEBYTECODE :=
 # One thread a process: results then do not depend on the number of cores, and N workers use N cores.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: repro test unit accept explore lint style slow kernels bench clean lock
+.PHONY: setup repro test unit accept explore lint style slow kernels bench clean lock
 # Where tests of parts stand; those of them that are marked `integration` are left to `make test`.
 UNIT := $(addprefix tests/,attacks auditing claims data defences experiment formulas metrics privacy spec theory) \
 	$(addprefix tests/,test_identity.py test_hashing.py test_what_users_bring.py)
+
+setup: $(STAMP)
 
 repro: $(STAMP)
 	@harness pipeline

@@ -92,7 +92,7 @@ Examples:
 * `harness demo` ten seconds: a claim judged, one number changed, and what catches it
 * `harness status --profile sequential` how things stand; `harness explain humphries2020/fig6#logloss-cap` one claim
 * `harness new project study` a folder to work in, with an example that runs in seconds
-* `harness new paper carlini2022` the claims of a paper: citation, list of what can be checked, a first claim
+* `harness new paper lira2022` the claims of a paper: citation, list of what can be checked, a first claim
 * `harness new spec mine` a working spec to start from; `new attack`, `dataset`, `formula`, `claim` begin a package
 * `harness new results runs.csv` a spec on results from elsewhere, saying what it guessed of their columns
 * `harness list` what there is; `harness list metrics` (attacks, formulas, ...) what a spec may name

@@ -82,9 +82,19 @@ def explain(claim: ClaimName, profile: ProfileName = None, as_json: AsJson = Fal
     other = other_verdict(run.context, verdict.id)
     decides = "" if other is None else f"; the deciding run (-p {other[0]}) says: {other[1]}"
     print_text(f"profile {run.context.profile_name}{decides}")
-    print_explanation(verdict, record, specs[run.id])
     again = run.command("judge")
+    if _says_otherwise(verdict, run.spec):
+        print_text(f"The claim's inequality has changed since this verdict; {again} judges it as it is now.", "bold")
+    print_explanation(verdict, record, specs[run.id])
     print_text(f"\n{again}   judges it again")
+
+
+def _says_otherwise(verdict: Verdict, spec: Spec) -> bool:
+    """Whether a claim says something else by now than what its verdict is on."""
+    from harness.verdicts.check import trees_of
+
+    claim = next((one for one in spec.claims if f"{spec.id}#{one.id}" == verdict.id), None)
+    return claim is not None and tuple(tree.text() for tree in trees_of(claim, spec)) != verdict.claim.inequality
 
 
 def print_explanation(verdict: Verdict, record: ClaimRecord, spec: Spec) -> None:

@@ -21,12 +21,12 @@ FILES = {"theory.yaml": "paper-theory.yaml.in", "_coverage.yaml": "paper-coverag
 
 
 def write_paper(key: str) -> None:
-    """Begin the declaration of a paper under its key, such as `carlini2022`.
+    """Begin the declaration of a paper under its key, such as `lira2022`.
 
     Raises HarnessError, and writes nothing, where the key is none or the paper is there already.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", key):
-        raise HarnessError(f"{key!r} is no key of a paper; write it in lower case, such as carlini2022")
+        raise HarnessError(f"{key!r} is no key of a paper; write it in lower case, such as lira2022")
     project = project_here()
     citations, folder = project.specs / "papers.yaml", project.specs / key
     check_inside(folder, project.root)

@@ -91,7 +91,11 @@ def _rows_of(section: Section, metric: str) -> list[ComparedRow]:
             if arm in arms and _is_number(arms[arm].label or arm):
                 setup = f"{section.spec.title}: {setup}"
             names = datasets_of(section.spec, arm if arm in arms else "")
-            rows.append(ComparedRow(section, names, setup, attack_words(row["attack"]), values, means))
+            rows.append(
+                ComparedRow(
+                    section, names, setup, attack_words(row["attack"], section.spec.attack_labels), values, means
+                )
+            )
     return rows
 
 

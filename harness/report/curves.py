@@ -64,7 +64,7 @@ def _words(spec: Spec, of: CurvePlace, line: Line) -> dict[str, str]:
     assert spec.experiment is not None
     arm = spec.experiment.arms[of["arm"]].label or of["arm"]
     at = ", ".join(level_words(axis, value) for axis, value in of["at"].items())
-    return {"metric": line.name, "attack": attack_words(of["attack"]), "arm": arm, "at": at}
+    return {"metric": line.name, "attack": attack_words(of["attack"], spec.attack_labels), "arm": arm, "at": at}
 
 
 def _summary_marks(spec: Spec, curve: Curve, of: CurvePlace) -> str:
@@ -90,7 +90,7 @@ def _paint(sketch: Sketch, spec: Spec, panel: Panel, curve: Curve, drawn: Sequen
         texts = [
             Hover(f"{before}{curve.x} {figure(float(a))}: {figure(float(b))}", about) for a, b in zip(x, y, strict=True)
         ]
-        sketch.add_shape(name or attack_words(of["attack"]), look, line.x, line.y)
+        sketch.add_shape(name or attack_words(of["attack"], spec.attack_labels), look, line.x, line.y)
         sketch.add_marks(look, x, y, texts)
     if curve.logarithmic == (True, True):
         ends = np.array([1e-6, 1.0])

@@ -315,6 +315,8 @@ def provided_words(verdict: Verdict) -> str:
     if not_run and not words:
         were = "1 other reading of the paper was" if not_run == 1 else f"{not_run} other readings of the paper were"
         return f"{start}, but {were} not run."
+    if verdict.hangs_on == (HALF,):
+        return f"{start}, but not with half of its tolerance."
     if words:
         told = [f"{_COMES_OUT.get(word, 'is open')} in {n}" for word, n in words.items()]
         missing = f"; {not_run} more {'was' if not_run == 1 else 'were'} not run" if not_run else ""
@@ -331,6 +333,8 @@ _READING = re.compile(r"the reading .*\((\w[\w ]*)\)", re.DOTALL)
 """A reading that a verdict depends on, with how the claim comes out in it."""
 
 
+HALF = "the reading tolerance = half (violated)"
+"""What a claim hangs on that needs its whole tolerance."""
 _COMES_OUT = {"reproduced": "holds", "agrees": "holds", "violated": "fails", "differs": "fails"}
 """How a claim comes out in a reading, in words."""
 

@@ -187,9 +187,9 @@ def _noises(run: Run, experiment: Experiment | None, table: pd.DataFrame | None)
             continue
         other = read_table(path)
         if reading.value is None:
-            return compare_noises(experiment, table, other)
+            return compare_noises(experiment, table, other, attack_labels=run.spec.attack_labels)
         assert reading.spec.own_experiment is not None
-        return compare_noises(reading.spec.own_experiment, other, table, "calibrated")
+        return compare_noises(reading.spec.own_experiment, other, table, "calibrated", run.spec.attack_labels)
     return None
 
 

@@ -102,7 +102,7 @@ def _mean_words(spec: Spec, key: Key, mine: Mapping[int, float], theirs: Sequenc
     arm, attack, metric, place = key
     arms = spec.experiment.arms if spec.experiment is not None else {}
     where = ", ".join(level_words(axis, value) for axis, value in place)
-    of = f" of the {attack_words(attack)}" if attack else ""
+    of = f" of the {attack_words(attack, spec.attack_labels)}" if attack else ""
     own, other = figure(float(np.mean(list(mine.values())))), figure(float(np.mean(theirs)))
     label = arms[arm].label or arm if arm in arms else arm
     return f"{spec.id}, {label}, {where}: {metric_words(metric)}{of} {own} here, {other} there"

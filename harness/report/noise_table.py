@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Literal
 
 import pandas as pd
@@ -60,6 +61,7 @@ def compare_noises(
     table: pd.DataFrame,
     calibrated: pd.DataFrame,
     judged_by: Literal["declared", "calibrated"] = "declared",
+    attack_labels: Mapping[str, str] = MappingProxyType({}),
 ) -> NoiseTable | None:
     """Noise that is declared beside the noise that an accountant asks for.
 
@@ -68,6 +70,7 @@ def compare_noises(
         table: measured with the declared noise.
         calibrated: measured with the other.
         judged_by: which of them are the spec's own measurements.
+        attack_labels: what the spec calls attacks, by name.
 
     Returns:
         None where no arm declares noise.
@@ -96,7 +99,7 @@ def compare_noises(
     made = declared.made_for
     maker = f"{declared.made_by}, for {made.records:,} records" if declared.made_by and made else ""
     labels = {arm: experiment.arms[arm].label or arm for arm in declaring}
-    names = tuple(f"{labels[arm]}, {attack_words(attack)}" for arm, attack in columns)
+    names = tuple(f"{labels[arm]}, {attack_words(attack, attack_labels)}" for arm, attack in columns)
     accountant = setup.privacy.accountant
     return NoiseTable(declared.name or "declared", maker, accountant, setup.train_size, names, tuple(rows), judged_by)
 

@@ -241,7 +241,7 @@ def words_of(spec: Spec, quantity: Quantity, others: Where) -> dict[str, str]:
     assert spec.experiment is not None
     return {
         "metric": METRIC_LABELS.get(metric, metric_words(metric)),
-        "attack": attack_words(attack) if attack else "",
+        "attack": attack_words(attack, spec.attack_labels) if attack else "",
         "arm": spec.experiment.arms[arm].label or arm,
         "at": ", ".join(level_words(axis, value) for axis, value in others.items()),
     }

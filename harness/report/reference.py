@@ -16,6 +16,7 @@ from harness.data.dataset import DATASETS
 from harness.data.split import SPLITS
 from harness.defences import DEFENCES
 from harness.formulas import FORMULAS
+from harness.formulas.formula import Formula
 from harness.metrics import METRICS
 from harness.privacy.accountants import ACCOUNTANTS
 from harness.spec import model  # noqa: F401  (registers all that there are)
@@ -68,15 +69,22 @@ def reference() -> dict[str, list[ReferenceEntry]]:
     """Everything that a spec may name, by the words of `HEADINGS`: name, what it is, where it stands, its fields."""
     entries = {sort: [_entry(name, cls) for name, cls in registry] for sort, registry in PLUGINS.items()}
     entries["formulas"] = [
-        ReferenceEntry(name, f.text, "; ".join([f.source, *f.assumptions]), ()) for name, f in sorted(FORMULAS.items())
+        ReferenceEntry(name, f"{f.text}; takes {_parameters_of(f)}", "; ".join([f.source, *f.assumptions]), ())
+        for name, f in sorted(FORMULAS.items())
     ]
     entries["games"] = [
-        ReferenceEntry(name, game.summary, f"parameters: {', '.join(game.parameters)}", ())
+        ReferenceEntry(name, f"{game.summary}; takes {', '.join(game.parameters)}", "", ())
         for name, game in sorted(SIMULATIONS.items())
     ]
     entries["accountants"] = [ReferenceEntry(name, a.title, a.source, ()) for name, a in ACCOUNTANTS.items()]
     entries["metrics"] = [ReferenceEntry(name, m.text, f"scope: {m.scope}", ()) for name, m in METRICS.items()]
     return {sort: entries[sort] for sort in HEADINGS}
+
+
+def _parameters_of(formula: Formula) -> str:
+    """The parameters of a formula in their order, each that may be left out with what it is then."""
+    defaults = formula.defaults
+    return ", ".join(f"{p} = {defaults[p]:g}" if p in defaults else p for p in formula.parameters) or "nothing"
 
 
 def _entry(name: str, cls: type[Plugin]) -> ReferenceEntry:

@@ -39,7 +39,7 @@ def curve_words(curve: MetricSeries, spec: Spec) -> str:
 
 def curve_with_article(curve: MetricSeries, spec: Spec) -> str:
     """The same as a sentence names it: `the AUC of LiRA`, or `10 × the AUC of LiRA`."""
-    name = _metric_of_attack(curve)
+    name = _metric_of_attack(curve, spec)
     name = _mean_over(curve, name)
     own = ", ".join(filter(None, (_arm(curve, spec), *_levels(curve))))
     name += f" ({own})" if own else ""
@@ -59,7 +59,10 @@ def name_sides(left: MetricSeries, right: MetricSeries, spec: Spec) -> Sides:
         own = [[_arm(one, spec) or one.arm, *of] for one, of in zip((left, right), own, strict=True)]
         common = replace(common, arm="")
     if left.attack != right.attack:
-        attacks = [with_article(attack_words(one.attack)) if one.attack else "no attack" for one in (left, right)]
+        attacks = [
+            with_article(attack_words(one.attack, spec.attack_labels)) if one.attack else "no attack"
+            for one in (left, right)
+        ]
         own = [[attack, *of] for attack, of in zip(attacks, own, strict=True)]
     names = [", ".join(of) for of in own]
     if names[0] == names[1] or not all(names):
@@ -99,7 +102,7 @@ def range_of(curve: MetricSeries) -> tuple[float, float] | None:
     return low * curve.times, high * curve.times
 
 
-def _metric_of_attack(curve: MetricSeries) -> str:
+def _metric_of_attack(curve: MetricSeries, spec: Spec) -> str:
     """`the loss attack's AUC`: a metric, with its attack where it is one's."""
     name = metric_words(curve.metric)
     if curve.minus is not None:
@@ -107,8 +110,8 @@ def _metric_of_attack(curve: MetricSeries) -> str:
     if not curve.attack or curve.attack in ATTACKS_NOT_NAMED or curve.metric in ATTACKS_NOT_NAMED:
         return f"the {name}"
     if name.startswith("members exposed"):
-        return f"the {name} by {with_article(attack_words(curve.attack))}"
-    return of_attack(name, attack_words(curve.attack))
+        return f"the {name} by {with_article(attack_words(curve.attack, spec.attack_labels))}"
+    return of_attack(name, attack_words(curve.attack, spec.attack_labels))
 
 
 def _mean_over(curve: MetricSeries, name: str) -> str:

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 
 from harness.claims.reasons import Reason
 from harness.claims.verdict import Verdict
-from harness.report.vocabulary import BOUND_WORDS, figure, letters, span
+from harness.report.vocabulary import BOUND_WORDS, figure, figures_apart, letters, span
 
 GAMES = {"ppv": "positive accuracy", "tpr": "true-positive rate", "fpr": "false-positive rate"}
 
 
+NEAR = 0.1
+"""Sides that are no further from each other than this share of the larger are told with as many digits as tell them
+apart."""
 RELATIONS = {"<": "less than ", "<=": "at most ", ">": "more than ", ">=": "at least ", "=": ""}
 
 
@@ -48,6 +51,18 @@ def theory_sentence(verdict: Verdict, relations: Sequence[str]) -> str:
     return f"{whole} parts hold at every point computed. Closest, in part {closest.part + 1}{told}"
 
 
+def _sides(reason: Reason) -> tuple[str | None, str | None]:
+    """Both sides with two digits, or as many as tell them apart."""
+    if _distance_from_line(reason) > NEAR:
+        return None if reason.left is None else figure(reason.left), None if reason.right is None else figure(
+            reason.right
+        )
+    assert reason.left is not None
+    assert reason.right is not None
+    left, right = figures_apart(reason.left, reason.right)
+    return left, right
+
+
 def _distance_from_line(reason: Reason) -> float:
     """How far both sides are from each other, as a share of the larger one; infinite where they are not numbers."""
     left, right = reason.left, reason.right
@@ -61,7 +76,7 @@ COMPUTED = "Holds at every point computed."
 
 def _part_words(reason: Reason, relation: str | None) -> str:
     """The result of one part of a claim on theory, in words; `relation` of its two sides, None where it has none."""
-    left, right = (None if side is None else figure(side) for side in (reason.left, reason.right))
+    left, right = _sides(reason)
     if reason.found == "played":
         name = GAMES.get(reason.left_name, letters(reason.left_name))
         needs = "the claim compares it with " if relation is None else f"the claim needs {relation}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.claims.operands import OWNER_SET
 from harness.coordinates import format_level
@@ -233,10 +233,18 @@ def bound_words(name: str) -> str:
     return BOUND_WORDS.get(name, f"bound ({name})")
 
 
-def attack_words(attack: str) -> str:
-    """An attack by the name that the field has for it; one with its threshold chosen on a shadow model is rehearsed."""
+def attack_words(attack: str, labels: Mapping[str, str]) -> str:
+    """An attack by the label that its spec gives it, else by the name that the field has for it; one with its threshold
+    chosen on a shadow model is rehearsed.
+
+    Args:
+        attack: its name in the spec.
+        labels: the labels that the spec gives attacks, by name.
+    """
+    if attack in labels:
+        return labels[attack]
     if attack.endswith("-rehearsed"):
-        return f"rehearsed {attack_words(attack.removesuffix('-rehearsed'))}"
+        return f"rehearsed {attack_words(attack.removesuffix('-rehearsed'), labels)}"
     return ATTACK_WORDS.get(attack, f"{attack.replace('-', ' ')} attack")
 
 

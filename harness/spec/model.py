@@ -81,6 +81,8 @@ class Spec(Config):
     attacks: dict[Name, AnyAttack] = {}
     attack_axes: dict[Name, dict[Name, Axis]] = {}
     """Fields of attacks that vary, by attack."""
+    attack_labels: dict[Name, str] = Field(default={}, exclude_if=lambda labels: not labels)
+    """What sentences and figures call an attack, by its name here; others go by what the field calls them."""
     define: dict[Name, Definition] = Field(default={}, exclude_if=lambda define: not define)
     """Formulas of the spec's own, by name, for claims on theory; each may use those before it."""
     claims: tuple[Claim, ...] = Field(min_length=1)
@@ -234,6 +236,10 @@ class Spec(Config):
             seen.add(claim.id)
         if self.experiment is None and self.attacks:
             raise ValueError("attacks are declared but there is no experiment to attack")
+        attacks = self.attacks if self.results is None else self.results.attacks
+        for name in self.attack_labels:
+            if name not in attacks:
+                raise ValueError(f"attack_labels: {describe_unknown_name('attack', name, attacks)}")
         if self.results is not None:
             self._check_results()
         if self.own_experiment is not None:

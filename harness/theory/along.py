@@ -70,10 +70,15 @@ class Sum(_Along):
 
 
 class _Optimum(_Along):
-    """An optimum of a term over an interval, found by search: on a grid, and about its best point."""
+    """An optimum of a term over an interval, found by search on a grid and about its best point; or of all integers."""
 
-    values = "interval"
+    integers: bool = False
+    """Over the integers from `low` to `high`, both included, in place of the interval."""
     sense: ClassVar[float]
+
+    @property
+    def values(self) -> str:  # type: ignore[override]
+        return "integers" if self.integers else "interval"
 
     def is_exact(self) -> bool:
         return False
@@ -81,6 +86,8 @@ class _Optimum(_Along):
     def evaluate(self, at: Mapping[str, Any]) -> float:
         """The optimum at a point. Raises ValueError where the interval is empty or the term has no value on it."""
         low, high = (float(end.evaluate(at)) for end in (self.low, self.high))
+        if self.integers:
+            return self._best_of_integers(at, low, high)
         if not low < high:
             raise ValueError(f"an interval from {low:g} to {high:g} is empty")
 
@@ -95,6 +102,15 @@ class _Optimum(_Along):
         ends = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID)])
         near = scipy.optimize.minimize_scalar(lambda x: -value(x), bounds=ends, method="bounded")
         return self.sense * max(float(values[best]), -float(near.fun))
+
+    def _best_of_integers(self, at: Mapping[str, Any], low: float, high: float) -> float:
+        first, last = round(low), round(high)
+        if [first, last] != [low, high] or not 0 <= last - first < MOST_TERMS:
+            raise ValueError(f"an optimum is of at most {MOST_TERMS:,} integers, not from {low:g} to {high:g}")
+        of = [float(self._inside().evaluate({**at, self.along: float(i)})) for i in range(first, last + 1)]
+        if np.isnan(of).all():
+            raise ValueError("the term has no value at any of the integers")
+        return self.sense * float(np.nanmax(self.sense * np.array(of)))
 
 
 class Integral(_Along):
@@ -119,7 +135,10 @@ class Integral(_Along):
         # With all of its output it warns of nothing; how near it came is looked at below.
         value, error, *_ = scipy.integrate.quad(term, low, high, epsabs=1e-10, limit=400, full_output=1)
         if not error <= 1e-8 * max(1.0, abs(value)):
-            raise ValueError(f"the integral from {low:g} to {high:g} is known to {error:.1g} alone")
+            raise ValueError(
+                f"the integral from {low:g} to {high:g} is known to {error:.1g} alone; write it as a sum of integrals "
+                "that end where its term bends, or end it where the rest no longer counts"
+            )
         return float(value)
 
 

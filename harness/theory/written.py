@@ -85,6 +85,7 @@ def _over(name: str, node: ast.GeneratorExp) -> Any:
     if name not in OVER:
         raise _fault(node, f"{', '.join(OVER)} take a variable with `for`")
     values, key = OVER[name]
+    known = {values: {}, **({"integers": {"integers": True}} if name in ("max", "min") else {})}
     match node.generators:
         case [
             ast.comprehension(
@@ -93,9 +94,9 @@ def _over(name: str, node: ast.GeneratorExp) -> Any:
                 ifs=[],
                 is_async=0,
             )
-        ] if found == values:
-            return {key: _term(node.elt), "along": index, "low": _term(low), "high": _term(high)}
-    raise _fault(node, f"write {name}(TERM for x in {values}(LOW, HIGH))")
+        ] if found in known:
+            return {key: _term(node.elt), "along": index, "low": _term(low), "high": _term(high), **known[found]}
+    raise _fault(node, f"write {' or '.join(f'{name}(TERM for x in {of}(LOW, HIGH))' for of in known)}")
 
 
 def _fault(node: ast.expr, right: str) -> TextFault:

@@ -160,10 +160,15 @@ def _record(claim: Claim, case: _Case, judged: _Judged | None) -> Verdict:
     return verdict if case.is_reading else _record_numbers(verdict, parts, case, judged)
 
 
+def trees_of(claim: Claim, spec: Spec) -> tuple[Expression, ...]:
+    """What each part of a claim says, as its verdict prints it."""
+    kinds: Sequence[ClaimKind] = claim.theory or spec.parts(claim)
+    return tuple(_inequality_tree(part, spec) for part in kinds)
+
+
 def _text_of(claim: Claim, parts: Sequence[MeasuredClaimKind], case: _Case) -> ClaimText:
     """What a claim says; of a reading without its inequality, which is that of the claim as declared."""
-    kinds: Sequence[ClaimKind] = () if case.is_reading else claim.theory or parts
-    trees = tuple(_inequality_tree(part, case.scaled.spec) for part in kinds)
+    trees = () if case.is_reading else trees_of(claim, case.scaled.spec)
     return ClaimText(
         catalogue=claim.catalogue,
         where=claim.where,

@@ -20,18 +20,18 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_new_paper_has_a_citation_a_list_and_a_claim_that_is_proved(folder: Path) -> None:
     before = (folder / "specs" / "papers.yaml").read_text()
-    ran = run_cli(folder, "new", "paper", "carlini2022")
+    ran = run_cli(folder, "new", "paper", "lira2022")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[:3] == [
-        "specs/carlini2022/theory.yaml",
-        "specs/carlini2022/_coverage.yaml",
+        "specs/lira2022/theory.yaml",
+        "specs/lira2022/_coverage.yaml",
         "specs/papers.yaml",
     ]
     assert (folder / "specs" / "papers.yaml").read_text().startswith(before)
     assert run_cli(folder, "validate").returncode == 0
-    judged = json.loads(run_cli(folder, "judge", "carlini2022/theory", "--json", "-q").stdout)
+    judged = json.loads(run_cli(folder, "judge", "lira2022/theory", "--json", "-q").stdout)
     assert [(v["id"], v["verdict"], v["certainty"]) for v in judged] == [
-        ("carlini2022/theory#first", "reproduced", "proved")
+        ("lira2022/theory#first", "reproduced", "proved")
     ]
 
 
@@ -41,7 +41,7 @@ def test_a_new_paper_has_a_citation_a_list_and_a_claim_that_is_proved(folder: Pa
         (["Carlini 2022"], "is no key of a paper"),
         (["../out"], "is no key of a paper"),
         (["example"], "has example already"),
-        (["carlini2022", "--into", "."], "leave --into out"),
+        (["lira2022", "--into", "."], "leave --into out"),
     ],
 )
 def test_what_cannot_be_a_new_paper_is_one_line_and_leaves_all_as_it_was(

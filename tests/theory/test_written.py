@@ -44,6 +44,23 @@ def term(text: object, **written: object) -> Any:
     return TERM.validate_python(text, context={DEFINITIONS: read_definitions(written)})
 
 
+@given(st.integers(-20, 20), st.integers(0, 30), st.floats(-3, 3))
+def test_an_optimum_over_integers_is_that_of_all_of_them(low: int, many: int, a: float) -> None:
+    ends = f"for k in integers({low}, {low + many})"
+    values = [(k - a) ** 2 - k for k in range(low, low + many + 1)]
+    for name, best in (("min", min), ("max", max)):
+        read = term(f"{name}((k - a) ** 2 - k {ends})")
+        assert read.evaluate({"a": a}) == pytest.approx(best(values), rel=1e-12, abs=1e-12)
+        assert read.variables() == {"a"}
+        assert "integers" in "".join(mathml(read.tree()))
+
+
+@pytest.mark.parametrize("ends", ["0.5, 3", "3, 1", "0, 20000"])
+def test_an_optimum_over_no_integers_or_too_many_says_so(ends: str) -> None:
+    with pytest.raises(ValueError, match="an optimum is of at most 10,000 integers, not from"):
+        term(f"min(k for k in integers({ends}))").evaluate({})
+
+
 def texts() -> st.SearchStrategy[str]:
     """Formulas of x and y with values everywhere in (0, 1)."""
     leaves = st.sampled_from(["x", "y", "0.25", "2", "1e-3"])
