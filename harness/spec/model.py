@@ -28,6 +28,7 @@ from harness.metrics.curves import CURVES
 from harness.metrics.metric import MODEL_SCOPES
 from harness.paths import portable_path
 from harness.results.names import names_of_results
+from harness.spec.ambiguity import Ambiguity
 from harness.spec.attacks import attack_variants, check_pool, has_curve, refuse_missing_decisions
 from harness.spec.claim import Claim
 from harness.spec.page import Layout, Panel
@@ -42,17 +43,6 @@ if TYPE_CHECKING:
     AnyAttack = Attack
 else:
     AnyAttack = ATTACKS.union()
-
-
-class Ambiguity(Config):
-    """A choice that the paper leaves open, the reading taken, and the other readings."""
-
-    choice: str
-    field: str | None = None
-    """Path of the field that makes the choice, such as `experiment.preprocessing.scaling`."""
-    chosen: Any
-    alternatives: tuple[Any, ...] = ()
-    why: str
 
 
 class Spec(Config):

@@ -21,9 +21,10 @@ from harness.data.datasets.purchase_substitute import PurchaseSubstitute
 from harness.paths import Project
 from harness.report.certainty import severity_sentence
 from harness.report.prose import sentence
+from harness.spec.ambiguity import Ambiguity
 from harness.spec.claim import Claim
 from harness.spec.load import Loaded, load_specs
-from harness.spec.model import Ambiguity, Spec
+from harness.spec.model import Spec
 from harness.spec.paper_run import PaperRun
 from harness.spec.profile import Profile, Scaled, scale
 from harness.spec.readings import Reading, readings
