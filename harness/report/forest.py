@@ -19,6 +19,7 @@ from harness.report.places import (
     subtract_bound,
     where_words,
 )
+from harness.report.prose import deciding_point
 from harness.report.sides import curve_with_article, curve_words
 from harness.report.vocabulary import figure
 from harness.spec.model import Spec
@@ -107,15 +108,24 @@ INTERVALS_BY: Mapping[Basis | None, str] = {
 
 def intervals_by(verdict: Verdict) -> str:
     """What the intervals of a verdict rest on, in words."""
-    basis = verdict.rests_on.basis
+    basis = basis_of_intervals(verdict)
     if basis not in (None, "t-test") or verdict.numbers.design != "sequential":
         return INTERVALS_BY.get(basis, INTERVALS_BY["t-test"])
     return f"{INTERVALS_BY['t-test']} that may be looked at after every run"
 
 
+def basis_of_intervals(verdict: Verdict) -> Basis | None:
+    """What the interval of the deciding point rests on: of an undecided claim, what its sentence gives."""
+    if (basis := verdict.rests_on.basis) is not None or (said := deciding_point(verdict)) is None:
+        return basis
+    free = (said.low, said.high) == (said.free_low, said.free_high)
+    own = any((p.low, p.high) == (said.low, said.high) for p in verdict.numbers.points)
+    return "distribution-free" if free and not own else None
+
+
 def points_by_basis(verdict: Verdict) -> list[Point]:
     """The points of a verdict, with the interval of the test that it rests on in place of the design's own."""
-    if verdict.rests_on.basis != "distribution-free":
+    if basis_of_intervals(verdict) != "distribution-free":
         return list(verdict.numbers.points)
     return [
         p

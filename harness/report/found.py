@@ -320,7 +320,7 @@ def provided_words(verdict: Verdict) -> str:
     if words:
         told = [f"{_COMES_OUT.get(word, 'is open')} in {n}" for word, n in words.items()]
         missing = f"; {not_run} more {'was' if not_run == 1 else 'were'} not run" if not_run else ""
-        run = sum(words.values())
+        run = max(sum(words.values()), len(verdict.rests_on.readings))  # with those that say the same
         if run == 1:
             return f"{start}, but {told[0].removesuffix(' in 1')} in another reading of the paper{missing}."
         return f"{start}, but {_listed(told)} of {run} other readings of the paper that were run{missing}."

@@ -52,15 +52,15 @@ def theory_sentence(verdict: Verdict, relations: Sequence[str]) -> str:
 
 
 def _sides(reason: Reason) -> tuple[str | None, str | None]:
-    """Both sides with two digits, or as many as tell them apart."""
-    if _distance_from_line(reason) > NEAR:
-        return None if reason.left is None else figure(reason.left), None if reason.right is None else figure(
-            reason.right
-        )
-    assert reason.left is not None
-    assert reason.right is not None
-    left, right = figures_apart(reason.left, reason.right)
-    return left, right
+    """Both sides with two digits, or as many as tell them apart; nearer ones by their distance."""
+    left, right = reason.left, reason.right
+    if left is None or right is None or _distance_from_line(reason) > NEAR:
+        return None if left is None else figure(left), None if right is None else figure(right)
+    left_text, right_text = figures_apart(left, right)
+    if left_text != right_text or left == right:
+        return left_text, right_text
+    right_text = figure(right, 4)
+    return f"{figure(abs(left - right))} {'above' if left > right else 'below'} {right_text}", right_text
 
 
 def _distance_from_line(reason: Reason) -> float:

@@ -29,7 +29,7 @@ from harness.claims.operands import MetricSeries
 from harness.claims.verdict import Point, Verdict, VerdictFile
 from harness.paths import Project
 from harness.report.certainty import _readings_sentence
-from harness.report.forest import WIDTH, forests, points_by_basis
+from harness.report.forest import WIDTH, basis_of_intervals, forests, points_by_basis
 from harness.report.found import difference_words
 from harness.report.mathml import mathml
 from harness.report.places import interval_of_left, left_interval
@@ -106,6 +106,18 @@ def test_two_numbers_show_their_difference(one: float, other: float) -> None:
     left, right = map(number_of, figures_apart(one, other))
     if abs(one - other) > 1e-3 * max(one, other):
         assert (left - right) == pytest.approx(one - other, rel=0.26)
+
+
+def test_a_computed_side_is_told_from_its_line(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
+    """However near: no claim needs more than what its sentence says that there is."""
+    specs, verdicts = judged
+    told = 0
+    for verdict in verdicts:
+        text = sentence(verdict, specs[verdict.spec])
+        for value, relation, line in re.findall(r" is (\S+); the claim needs (more|less) than (\S+)\.", text):
+            assert value != line or not verdict.verdict.holds, (verdict.id, text)
+            told += relation == "more"
+    assert told > 20
 
 
 @pytest.mark.parametrize(
@@ -268,9 +280,11 @@ def test_forest_rows_are_where_their_numbers_are(judged: tuple[dict[str, Spec], 
 
 
 def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
-    """Of verdicts on either test: the row of the place that decides has the interval that the sentence names."""
+    """Of verdicts on either test and of undecided claims: the row of the place that decides has the interval that the
+    sentence names."""
     specs, verdicts = judged
-    told = {"distribution-free": 0, "t-test": 0}
+    told = {"distribution-free": 0, "t-test": 0, None: 0}
+    free_of_undecided = 0
     for verdict in verdicts:
         point, spec = deciding_point(verdict), specs[verdict.spec]
         claim = next(c for c in spec.claims if verdict.id == f"{spec.id}#{c.id}")
@@ -281,7 +295,11 @@ def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spe
         if not isinstance(part, Compare) or interval is None or None in interval:
             continue
         place = verdict.numbers.points.index(
-            next(p for p in verdict.numbers.points if p.at == point.at and p.left == point.left)
+            next(
+                p
+                for p in verdict.numbers.points
+                if (p.expectation, p.at, p.left) == (point.expectation, point.at, point.left)
+            )
         )
         drawn = points_by_basis(verdict)[place]
         assert (drawn.low, drawn.high) == (point.low, point.high)
@@ -292,7 +310,9 @@ def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spe
         shown = [number_of(text) for text in forest.rows[0].interval.split(" to ")]
         assert [number_of(text) for text in ends.groups()] == pytest.approx(shown, rel=0.051), verdict.id
         told[verdict.rests_on.basis] += 1
+        free_of_undecided += verdict.rests_on.basis is None and basis_of_intervals(verdict) == "distribution-free"
     assert min(told.values()) > 10, told
+    assert free_of_undecided > 1
 
 
 @pytest.mark.parametrize(
