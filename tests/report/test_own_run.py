@@ -21,7 +21,7 @@ from harness.report.means_beside import LEVEL, _p_value, compare_means
 from harness.report.own_run import INSET, WIDTH, OwnRun, _plot
 from tests.conftest import SMALL_SPEC, run_cli
 
-SPEC: Any = SimpleNamespace(id="own/cancer", axes=("epsilon",), experiment=None)
+SPEC: Any = SimpleNamespace(id="own/cancer", axes=("epsilon",), experiment=None, attack_labels={})
 
 
 def table(values: np.ndarray, first: int = 0) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pytest
 
 from harness.claims.origin import Quote, normal_form
 from harness.paths import Project
+from harness.report.citations import read_citations
 from harness.spec.coverage import Listed, Place, check_coverage, read_coverage
 from harness.spec.load import Loaded, load_specs
 from harness.spec.quotations import first_missing
@@ -17,7 +18,7 @@ from tests.conftest import REPO, SMALL_SPEC, run_cli
 
 PAPERS = Path(os.environ.get("HARNESS_PAPERS", REPO.parent / "shared" / "papers"))
 FIVE = ["humphries2020", "jayaraman2019", "rahimian2021", "thudi2022", "tramer2025"]
-FURTHER = ["keinan2025", "kulynych2024", "mahloujifar2025", "yeom2018"]
+FURTHER = sorted(key for key, one in read_citations(Project(REPO)).items() if one.further)
 Make = Callable[..., Project]
 LIST = """\
 sections:
