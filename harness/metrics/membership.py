@@ -11,8 +11,9 @@ from harness.metrics.answers import Answers
 from harness.metrics.metric import metric
 from harness.metrics.value import Value, share
 
-FPR_LEVELS = {"5pct": 0.05, "2pct": 0.02, "1pct": 0.01, "0.1pct": 0.001}
-"""False-positive rates at which true-positive rates are measured (jayaraman2019 Tables 5-7: 1%, 2% and 5%)."""
+FPR_LEVELS = {"5pct": 0.05, "2pct": 0.02, "1pct": 0.01, "0.1pct": 0.001, "0.001pct": 1e-5, "0pct": 0.0}
+"""False-positive rates at which true-positive rates are measured (jayaraman2019 Tables 5-7: 1%, 2% and 5%; carlini2022
+Table I: 0.1% and 0.001%). At 0 no non-member is called a member."""
 
 
 def rates(member_decisions: Array, nonmember_decisions: Array) -> tuple[float, float]:
@@ -74,7 +75,8 @@ def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Val
     """The largest TPR among thresholds whose FPR is at most `fpr` (no interpolation).
 
     Its standard error has two parts: the members', binomial, and that of the threshold, which the non-members
-    set: half of what TPR changes between one standard error of the FPR below `fpr` and one above.
+    set: half of what TPR changes between one standard error of the FPR below `fpr` and one above. At 0 the threshold
+    is the highest of the non-members' scores, whose standard deviation is estimated from the third highest.
     """
     false, true = roc(member_scores, nonmember_scores)
 
@@ -83,8 +85,17 @@ def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Val
 
     m, n = len(member_scores), len(nonmember_scores)
     tpr, spread = best_rate(fpr), float(np.sqrt(fpr * (1 - fpr) / n))
-    threshold = (best_rate(fpr + spread) - best_rate(max(0.0, fpr - spread))) / 2
+    if fpr:
+        threshold = (best_rate(fpr + spread) - best_rate(max(0.0, fpr - spread))) / 2
+    else:
+        threshold = SPREAD_OF_HIGHEST * (best_rate(2 / n) - tpr)
     return Value(tpr, float(np.hypot(np.sqrt(tpr * (1 - tpr) / m), threshold)), m + n)
+
+
+SPREAD_OF_HIGHEST = np.pi / np.sqrt(6) / 1.5
+"""The standard deviation of the highest of many values over the mean distance to the third highest, where tails are
+exponential: the highest is then distributed as Gumbel's, with standard deviation pi / sqrt(6), and the distances to the
+second and from it to the third are 1 and 1/2 on average."""
 
 
 @metric("advantage", "membership advantage, TPR - FPR", scope="attack", low=-1.0, of_decisions=True)

@@ -25,10 +25,11 @@ def rate_not_shown(part: MeasuredClaimKind, evidence: Measurements) -> PartResul
     """An *inconclusive* result for a part on a false-positive rate of less than one non-member a run; None for others.
 
     No threshold has such a rate on these records. The one above all of them has a rate that may be many times the one
-    that is asked for, in each run alike, so that no number of runs mends it.
+    that is asked for, in each run alike, so that no number of runs mends it. A rate of 0 is one of the records at hand
+    by what it says, and is not refused.
     """
     for fpr, n in _rates(part, evidence):
-        if not _count_above(fpr, n):
+        if fpr and not _count_above(fpr, n):
             return unknown_part(
                 f"a false-positive rate of {100 * fpr:.4g}% is measured on at least {math.ceil(1 / fpr - ROUNDING):,} "
                 f"non-members a run, and a run has {n:,}; more runs do not mend that"
@@ -51,7 +52,12 @@ def describe_rates(parts: Sequence[MeasuredClaimKind], evidence: Measurements) -
     for fpr, n in fewest.items():
         above = _count_above(fpr, n)
         average = (above + 1) / (n + 1)
-        if above and average > fpr * WORTH_SAYING:
+        if not fpr:
+            texts.append(
+                f"The threshold for a false-positive rate of 0 is above all {n:,} non-members of a run; of others like "
+                f"them {100 * average:.2g}% pass it on average."
+            )
+        elif above and average > fpr * WORTH_SAYING:
             texts.append(
                 f"The threshold for a false-positive rate of {100 * fpr:.4g}% is set by {n:,} non-members a run, "
                 f"{above} of which pass it; of others like them {100 * average:.2g}% pass it on average."

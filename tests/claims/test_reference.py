@@ -97,7 +97,7 @@ def test_levels_are_shared_among_points_and_parts() -> None:
 
 
 def test_levels_and_numbers_of_the_attack_metrics() -> None:
-    assert FPR_LEVELS == {"5pct": 0.05, "2pct": 0.02, "1pct": 0.01, "0.1pct": 0.001}
+    assert FPR_LEVELS == {"5pct": 0.05, "2pct": 0.02, "1pct": 0.01, "0.1pct": 0.001, "0.001pct": 1e-5, "0pct": 0.0}
     result = advantage(np.array([True, True, False]), np.array([False, True, False, False, False]))
     assert result.n == 8
     assert result.value == pytest.approx(2 / 3 - 1 / 5)

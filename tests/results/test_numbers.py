@@ -168,7 +168,7 @@ def verdict_at_rate(project: Project, nonmembers: int, metric: str, limit: float
     return judged(project, of_scores(), expect)
 
 
-@pytest.mark.parametrize(("nonmembers", "metric", "needed"), [(100, "0.1pct", "1,000"), (19, "5pct", "20")])
+@pytest.mark.parametrize(("nonmembers", "metric", "needed"), [(100, "0.1pct", "1,000"), (19, "5pct", "20"), (150, "0.001pct", "100,000")])
 def test_a_rate_of_less_than_one_nonmember_decides_nothing(
     nonmembers: int, metric: str, needed: str, make_project: Make
 ) -> None:
@@ -192,6 +192,15 @@ def test_what_few_nonmembers_make_of_a_rate_is_named(
     (flag,) = [flag for flag in verdict.rests_on.flags if "threshold" in flag]
     assert f"is set by {nonmembers} non-members a run" in flag
     assert flag.endswith(f"1 of which pass it; of others like them {average} pass it on average.")
+
+
+def test_no_false_positive_is_of_the_nonmembers_at_hand(make_project: Make) -> None:
+    """Any number of non-members shows it, and the claim says what it is for others."""
+    verdict = verdict_at_rate(make_project(), 99, "tpr_at_0pct_fpr", 0.02)
+    assert verdict.verdict == "reproduced"
+    (flag,) = [flag for flag in verdict.rests_on.flags if "threshold" in flag]
+    assert flag.startswith("The threshold for a false-positive rate of 0 is above all 99 non-members of a run; of others")
+    assert flag.endswith(" 1% pass it on average.")
 
 
 @pytest.mark.parametrize(("n", "fpr"), [(20, 0.05), (100, 0.01), (150, 0.02), (1000, 0.001)])
