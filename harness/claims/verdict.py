@@ -17,8 +17,9 @@ Outcome = Literal["reproduced", "violated", "inconclusive", "not run"]
 """What a test finds of an inequality."""
 Data = Literal["none", "paper", "smaller", "variant", "other", "stand-in", "own", "elsewhere"]
 """What a claim is judged on. `none`: theory. `paper`: the paper's data at its scale. `smaller`: the same, less of
-something. `variant`: by a variant of a published attack. `other`: another real data set. `stand-in`: drawn or made in
-its place. `own`: there is no paper. `elsewhere`: a file of results that nothing here measured."""
+something. `variant`: by a variant of a published attack, or on another kind of model. `other`: another real data set.
+`stand-in`: drawn or made in its place. `own`: there is no paper. `elsewhere`: a file of results that nothing here
+measured."""
 ControlName = Literal["nothing", "guess", "exchanged", "unprotected", "one-side"]
 BoundStatus = Literal["held", "broken", "undecided"]
 DesignName = Literal["fixed", "sequential"]

@@ -19,7 +19,7 @@ DATA = {
     "none": "no data",
     "paper": "the paper's data, at its scale",
     "smaller": "the paper's data, but not all of its set-up",
-    "variant": "the paper's data, by a variant of a published attack",
+    "variant": "the paper's data, by a variant of its attack or on another kind of model",
     "other": "other data than the paper's",
     "stand-in": "a stand-in for the paper's data",
     "own": "data of our choice",

@@ -11,8 +11,8 @@ The rules, which stand in docs/verdicts.md:
    others' as on other data. What stays open says that no repeats can be added.
 4. A claim that would be reproduced, and that a control supports on which it ought to fail, could not have failed: it is
    inconclusive, and says by what else it is met (docs/severity.md).
-5. On other data, on a stand-in, and of a variant of a published attack (`harness.verdicts.departures`), a relation
-   agrees or differs. A printed number is set beside the measured one there.
+5. On other data, on a stand-in, of a variant of a published attack (`harness.verdicts.departures`), and of another kind
+   of model than the paper's, a relation agrees or differs. A printed number is set beside the measured one there.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ def data_of(claim: Claim, scaled: Scaled, used: int | None = None) -> tuple[Data
         return "other", ()
     allowed = trained.repeats if scaled.max_repeats is None else scaled.repeat_limit
     smaller = (*spec.paper_run.reductions(arms, allowed if used is None else min(allowed, used)),)
-    variants = variants_used(spec, spec.parts(claim)) if claim.origin in ("paper", "corrected") else ()
+    variants: tuple[str, ...] = ()
+    if claim.origin in ("paper", "corrected"):
+        other_model = (spec.paper_run.other_model,) if spec.paper_run.other_model else ()
+        variants = (*variants_used(spec, spec.parts(claim)), *other_model)
     if variants:
         return "variant", (*variants, *smaller)
     return ("smaller" if smaller else "paper"), smaller
