@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -369,6 +370,33 @@ def test_a_papers_claim_on_a_variant_of_an_attack_agrees_or_differs(loaded: Load
     assert verdict.rests_on.smaller == ("4 steps along the boundary of the authors' 64",)
     ours = spec_of(loaded, COMPARE, run, origin="ours", quotes=[])
     assert result(with_attack(ours, fewer), LOW).verdict == "reproduced"
+
+
+def test_a_papers_claim_on_another_kind_of_model_agrees_or_differs(loaded: Loaded) -> None:
+    other = "one hidden layer in place of a Wide ResNet"
+    run = PaperRun(data=("csv",), other_model=other)
+    verdict = result(spec_of(loaded, COMPARE, run), LOW)
+    assert (verdict.verdict, verdict.rests_on.data) == ("agrees", "variant")
+    assert other in verdict.rests_on.smaller
+    assert result(spec_of(loaded, COMPARE, run, origin="ours", quotes=[]), LOW).verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("cifar10 and cifar100", "is not the kind of one data set; list several, as in [cifar10, cifar100]"),
+        ("cifar-10", "unknown data set 'cifar-10'; did you mean 'cifar10'?"),
+        ("Adult", "is not the kind of one data set"),
+        (["adult", "fashion_mnist"], "did you mean 'fashion-mnist'?"),
+    ],
+)
+def test_data_of_a_paper_are_named_as_specs_name_them(data: object, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        PaperRun.model_validate({"data": data})
+
+
+def test_a_paper_may_have_data_that_are_not_here() -> None:
+    assert PaperRun.model_validate({"data": ["imagenet", "wikitext-103"]}).data == ("imagenet", "wikitext-103")
 
 
 def test_what_the_paper_leaves_open_of_an_attack_is_a_reading_and_no_variant(loaded: Loaded) -> None:
