@@ -53,7 +53,8 @@ class Found:
             return f"{capital(body)}. Compared, not judged."
         if verdict.verdict in ("violated", "differs"):
             failed = sum(word == verdict.verdict for word in verdict.parts)
-            several = f" {failed} of {len(verdict.parts)} parts of the claim fail." if len(verdict.parts) > 1 else ""
+            fail = "fails" if failed == 1 else "fail"
+            several = f" {failed} of {len(verdict.parts)} parts of the claim {fail}." if len(verdict.parts) > 1 else ""
             return f"{capital(body)}.{several}"
         if provided := provided_words(verdict):
             return f"{provided} {capital(body)}."

@@ -105,6 +105,8 @@ def apply_theme(
     for colour, variable in VARIABLES.items():
         text = text.replace(colour, variable)
     text = re.sub(r"font: ([\d.]+)px[^;\"]*", r"font-size: \1px", text)
+    text = re.sub(r" font-family: [^;\"]*;", "", text)
+    text = re.sub(r'<g id="[^"]*-(?:line2d|patch|text)_\d+"', "<g", text)  # to which nothing refers
     width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())  # type: ignore[union-attr]
     text = re.sub(r' (?:width|height)="[\d.]+pt"', "", text, count=2)
     text = _COORDINATES.sub(lambda m: _LONG.sub(r"\1", m.group()), text)

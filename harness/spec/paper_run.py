@@ -15,7 +15,6 @@ from harness.config import Config, one_or_many
 from harness.data.dataset import DATASETS
 from harness.experiment.experiment import Arm
 
-
 _NAME = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
 
 

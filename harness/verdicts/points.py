@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from harness.claims.judgement import Judgement
+from harness.claims.results import PartResult
 from harness.claims.testing import Look
 from harness.claims.verdict import Point
 from harness.inference.shares import share_at_least
@@ -27,14 +28,20 @@ def points_of(judgement: Judgement, look: Look, alpha: float) -> list[Point]:
                     count = int(holds.sum())
                     extra_fields |= {"holds": count, "share": share_at_least(count, len(holds), alpha / 2, sequential)}
             # Where the ranges alone are tested on another scale, an interval on it is none of this effect.
-            if index < len(bounded.points) and _is_same_effect(free := bounded.points[index], one):
+            if index < len(bounded.points) and _is_of_same_number(by_t_test, bounded, index):
+                free = bounded.points[index]
                 extra_fields |= {"free_low": free.low, "free_high": free.high}
             points.append(one.model_copy(update=extra_fields))
     return points
 
 
-def _is_same_effect(one: Point, other: Point) -> bool:
-    """Whether two tests of a place estimate the same number."""
-    if one.effect is None or other.effect is None:
-        return one.effect is other.effect
-    return math.isclose(one.effect, other.effect, rel_tol=1e-6, abs_tol=1e-9)
+def _is_of_same_number(one: PartResult, other: PartResult, index: int) -> bool:
+    """Whether two tests estimate the same number at a place, if by other estimators: of the same contrast, or, where
+    what is tested is a statistic of many series, with the same estimate."""
+    effects = one.points[index].effect, other.points[index].effect
+    contrasts = [
+        result.point_results[index].contrast if index < len(result.point_results) else None for result in (one, other)
+    ]
+    if contrasts[0] is not None or contrasts[1] is not None:
+        return contrasts[0] == contrasts[1]
+    return math.isclose(*effects, rel_tol=1e-6, abs_tol=1e-9)

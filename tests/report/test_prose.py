@@ -279,6 +279,21 @@ def test_forest_rows_are_where_their_numbers_are(judged: tuple[dict[str, Spec], 
     assert sum(len(f.rows) for f in drawn) == 60 == len(many) - hidden
 
 
+def test_a_distribution_free_interval_holds_the_estimate_beside_it(
+    judged: tuple[dict[str, Spec], list[Verdict]],
+) -> None:
+    """Which another estimator may give; an interval of another number is not shown."""
+    shown = 0
+    for verdict in judged[1]:
+        for point in verdict.numbers.points:
+            low = -math.inf if point.free_low is None else point.free_low
+            high = math.inf if point.free_high is None else point.free_high
+            assert low <= point.effect + 1e-9, verdict.id
+            assert point.effect <= high + 1e-9, verdict.id
+            shown += math.isfinite(low) or math.isfinite(high)
+    assert shown > 1000
+
+
 def test_the_sentence_and_the_plot_have_one_interval(judged: tuple[dict[str, Spec], list[Verdict]]) -> None:
     """Of verdicts on either test and of undecided claims: the row of the place that decides has the interval that the
     sentence names."""

@@ -168,7 +168,9 @@ def verdict_at_rate(project: Project, nonmembers: int, metric: str, limit: float
     return judged(project, of_scores(), expect)
 
 
-@pytest.mark.parametrize(("nonmembers", "metric", "needed"), [(100, "0.1pct", "1,000"), (19, "5pct", "20"), (150, "0.001pct", "100,000")])
+@pytest.mark.parametrize(
+    ("nonmembers", "metric", "needed"), [(100, "0.1pct", "1,000"), (19, "5pct", "20"), (150, "0.001pct", "100,000")]
+)
 def test_a_rate_of_less_than_one_nonmember_decides_nothing(
     nonmembers: int, metric: str, needed: str, make_project: Make
 ) -> None:
@@ -199,7 +201,9 @@ def test_no_false_positive_is_of_the_nonmembers_at_hand(make_project: Make) -> N
     verdict = verdict_at_rate(make_project(), 99, "tpr_at_0pct_fpr", 0.02)
     assert verdict.verdict == "reproduced"
     (flag,) = [flag for flag in verdict.rests_on.flags if "threshold" in flag]
-    assert flag.startswith("The threshold for a false-positive rate of 0 is above all 99 non-members of a run; of others")
+    assert flag.startswith(
+        "The threshold for a false-positive rate of 0 is above all 99 non-members of a run; of others"
+    )
     assert flag.endswith(" 1% pass it on average.")
 
 
