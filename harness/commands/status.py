@@ -83,8 +83,15 @@ def _print_counts(counted: Mapping[str, Sequence[Count]]) -> None:
     own: dict[str, Counter[Word]] = {}
     for paper, of in by_group.items():
         own[paper] = sum((Counter(of[g].by_word) for g in ("papers", "not compared") if g in of), Counter())
-    words = [word for word in Word if own["all"][word]]
-    others = [group for group in OTHER_GROUPS if group in total]
+    told_elsewhere = {word for word in (Word.AGREES, Word.DIFFERS, Word.BESIDE) if own["all"][word]}
+    elsewhere = {paper: sum(counts[word] for word in told_elsewhere) for paper, counts in own.items()}
+    words = [word for word in Word if own["all"][word] and word not in told_elsewhere]
+    others = [group for group in OTHER_GROUPS if group in total or (group == "papers elsewhere" and elsewhere["all"])]
+
+    def shown(paper: str, group: Group) -> int:
+        of = by_group[paper]
+        return (of[group].total if group in of else 0) + (elsewhere[paper] if group == "papers elsewhere" else 0)
+
     print_text("")
     print_table(
         ("paper", *words, *(OTHER_GROUPS[group] for group in others)),
@@ -92,15 +99,18 @@ def _print_counts(counted: Mapping[str, Sequence[Count]]) -> None:
             (
                 paper,
                 *(str(own[paper][word]) for word in words),
-                *(str(of[group].total if group in of else 0) for group in others),
+                *(str(shown(paper, group)) for group in others),
             )
-            for paper, of in by_group.items()
+            for paper in by_group
         ],
     )
     if words:
         and_others = f", and {GROUPS['not compared']}" if "not compared" in total else ""
         print_text(f"Columns of verdicts: {GROUPS['papers']}{and_others}.")
-    for group in others:
+    if elsewhere["all"]:
+        told = ", ".join(f"{own['all'][word]} {word.counted}" for word in Word if word in told_elsewhere)
+        print_text(f"Under {OTHER_GROUPS['papers elsewhere']} also of the latter: {told}.")
+    for group in (group for group in others if group in total):
         print_text(f"{GROUPS[group][:1].upper()}{GROUPS[group][1:]}: {total[group].text}.")
 
 

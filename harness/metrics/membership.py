@@ -75,8 +75,9 @@ def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Val
     """The largest TPR among thresholds whose FPR is at most `fpr` (no interpolation).
 
     Its standard error has two parts: the members', binomial, and that of the threshold, which the non-members
-    set: half of what TPR changes between one standard error of the FPR below `fpr` and one above. At 0 the threshold
-    is the highest of the non-members' scores, whose standard deviation is estimated from the third highest.
+    set: half of what TPR changes between one standard error of the FPR below `fpr` and one above. Where no
+    non-member may pass, the threshold is the highest of their scores, whose standard deviation is estimated from the
+    third highest.
     """
     false, true = roc(member_scores, nonmember_scores)
 
@@ -85,7 +86,7 @@ def tpr_at_fpr(member_scores: Array, nonmember_scores: Array, fpr: float) -> Val
 
     m, n = len(member_scores), len(nonmember_scores)
     tpr, spread = best_rate(fpr), float(np.sqrt(fpr * (1 - fpr) / n))
-    if fpr:
+    if fpr * n >= 1 - 1e-9:
         threshold = (best_rate(fpr + spread) - best_rate(max(0.0, fpr - spread))) / 2
     else:
         threshold = SPREAD_OF_HIGHEST * (best_rate(2 / n) - tpr)

@@ -67,7 +67,8 @@ def test_claims_as_parquet_say_the_same(tmp_path: Path) -> None:
 def test_a_badge_counts_the_papers_claims_on_their_data() -> None:
     verdicts = VerdictFile.model_validate_json((REPO / "reports/sequential/verdicts.json").read_text()).verdicts
     words = ["reproduced"] * 3 + ["violated"] * 2 + ["not run"] * 9
-    mine = [change(verdicts[0], origin="paper", data="paper", verdict=Word(word)) for word in words]
+    compared = next(v for v in verdicts if v.claim.quotes and all(quote.compared for quote in v.claim.quotes))
+    mine = [change(compared, origin="paper", data="paper", verdict=Word(word)) for word in words]
     elsewhere = [change(one, data="stand-in", verdict=Word.DIFFERS) for one in mine]
     svg = badge([*mine, *elsewhere])
     root = ElementTree.fromstring(svg)
