@@ -70,6 +70,8 @@ class ClaimKind(Plugin, HasTree):
 
     packages: ClassVar[tuple[str, ...]] = ()
     """Installed packages whose versions decide its verdicts."""
+    effect_scale: ClassVar[str] = ""
+    """On which scale its points' distances to the line are, in words, where it is not that of its sides."""
 
     @abstractmethod
     def tree(self) -> Expression:

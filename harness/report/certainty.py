@@ -87,7 +87,10 @@ def _standing_sentence(verdict: Verdict) -> str:
         return f"{among} does not stand at a false discovery rate of 5%."
     reached = 1 / max(numbers.p_anytime, 1e-300)
     target = TARGETS["t-test"]
-    return f"{among} does not stand: over all its runs the evidence is {figure(reached)}, and the target is {target:g}."
+    return (
+        f"{among} does not stand: over all its runs 1 over its two-sided p-value is {figure(reached)}, and the target "
+        f"is {target:g}."
+    )
 
 
 def _declared_sentence(verdict: Verdict) -> str:
@@ -135,5 +138,6 @@ def certainty_sentences(verdict: Verdict, point: Point | None) -> list[str]:
     if verdict.rests_on.readings or (verdict.verdict.holds and verdict.rests_on.readings_not_run):
         sentences.append(_readings_sentence(verdict))
     if verdict.tally:
-        sentences.append(f"With the correction for all comparisons: {verdict.tally}.")
+        corrected = "With the correction for all comparisons" if verdict.claim.kind == "training" else "By parts"
+        sentences.append(f"{corrected}: {verdict.tally}.")
     return sentences

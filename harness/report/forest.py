@@ -200,7 +200,8 @@ def _spans(points: Sequence[Point], part: ClaimKind) -> tuple[str, list[Span]]:
     """The title of the axis, and each point on it."""
     pattern = pattern_of(part)
     if pattern is None:
-        return "distance to the line, positive: as claimed", [Span(p.effect, p.low, p.high, 0.0) for p in points]
+        axis = " ".join(filter(None, ("distance to the line", part.effect_scale)))
+        return f"{axis}, positive: as claimed", [Span(p.effect, p.low, p.high, 0.0) for p in points]
     line = pattern.line
     if pattern.relation == "within":
         if isinstance(pattern.right, MetricSeries):

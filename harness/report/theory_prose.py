@@ -90,9 +90,8 @@ def _part_words(reason: Reason, relation: str | None) -> str:
         return f"Holds where one point is enough, at {_places(reason)}: {sides}."
     if reason.found == "refuted":
         often = "" if reason.share is None else f" (and at {reason.share:.0%} of the points computed)"
-        often = " (as at every other point computed)" if reason.share == 1 else often
-        where = f"At {_places(reason)}{often}, " if reason.at else ""
-        text = f"{where}{sides}"
+        where = f"At {_places(reason)}{'' if reason.share == 1 else often}, " if reason.at else ""
+        text = f"{where}{sides}" + (". It fails at every other point computed, too" if reason.share == 1 else "")
         return f"{text[:1].upper()}{text[1:]}."
     words = {"proved": "Proved for the whole domain.", "computed": COMPUTED}
     where = f"Closest, at {_places(reason)}:" if reason.at else "Closest:"

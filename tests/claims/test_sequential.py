@@ -407,7 +407,10 @@ def test_a_run_until_decided(make_project: Any) -> None:
     assert beats.numbers.p_anytime is not None
     assert 1 / beats.numbers.p_anytime <= 32.0 + 1e-9
     evidence = figure(1 / beats.numbers.p_anytime)
-    assert f"it does not stand: over all its runs the evidence is {evidence}, and the target is 100." in page
+    assert (
+        f"it does not stand: over all its runs 1 over its two-sided p-value is {evidence}, and the target is 100."
+        in page
+    )
 
 
 @pytest.mark.integration

@@ -87,7 +87,9 @@ def test_claims_of_further_papers_stand_apart_from_the_counts_of_the_front(flags
     front = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", (flagship / "index.html").read_text())).split())
     of_five = int((~theirs["paper"].isin(further)).sum())
     assert f"Of {of_five} claims of 5 papers" in front
-    assert f"Further papers, declared by formulas alone: {len(theirs) - of_five} claims" in front
+    assert f"Further papers: {len(theirs) - of_five} claims of theirs" in front
+    of_ours = int(known["paper"].isin(further).sum()) - len(theirs) + of_five
+    assert f"counted apart, with {of_ours} claims of this project’s own beside theirs." in front
     apart = (flagship / "index.html").read_text().partition('<details class="fold" id="further">')
     for key in further:
         assert f"claims/{key}-" not in apart[0]

@@ -26,6 +26,7 @@ class Correlation(MeasuredClaimKind):
 
     kind: Literal["correlation"] = "correlation"
     needs_repeats: ClassVar[bool] = True
+    effect_scale: ClassVar[str] = "on the scale of Fisher's z"
     left: MetricOperand
     """One claim for each metric, arm and attack that it lists."""
     right: MetricOperand
