@@ -90,7 +90,9 @@ def test_claims_of_further_papers_stand_apart_from_the_counts_of_the_front(flags
     assert f"Further papers: {len(theirs) - of_five} claims of theirs" in front
     of_ours = int(known["paper"].isin(further).sum()) - len(theirs) + of_five
     assert f"counted apart, with {of_ours} claims of this project’s own beside theirs." in front
-    apart = (flagship / "index.html").read_text().partition('<details class="fold" id="further">')
+    apart = (flagship / "index.html").read_text().partition('<details class="fold" id="further-papers">')
+    ids = re.findall(r' id="([^"]+)"', "".join(apart))
+    assert sorted(ids) == sorted(set(ids))
     for key in further:
         assert f"claims/{key}-" not in apart[0]
         squares = set(re.findall(rf'href="claims/({key}-[^"]+)\.html"', apart[2]))
