@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.paths import Project
-from tests.conftest import REPO, SMALL_SPEC
+from tests.conftest import REPO, SMALL_SPEC, run_in_turn
 
 WITHOUT = """
 import importlib.metadata as metadata, sys
@@ -42,37 +42,28 @@ def test_without_tensorflow_privacy_its_specs_are_not_run_and_others_are(
     (tmp_path / "start").mkdir()
     (tmp_path / "start/sitecustomize.py").write_text(WITHOUT)
 
-    def harness(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "harness", *words],
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": f"{tmp_path / 'start'}:{REPO}", "MLFLOW_TRACKING_URI": "sqlite:///own.db"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    ran = harness("run", "-j", "1", "--stage", "attack")
+    environment = {"PYTHONPATH": f"{tmp_path / 'start'}:{REPO}", "MLFLOW_TRACKING_URI": "sqlite:///own.db"}
+    measuring = ("run", "-j", "1", "--stage", "attack")
+    ran, judged, *answered, accepted = run_in_turn(
+        root, measuring, ("judge", "--json"), ("report",), ("status",), ("plan",), ("compare", "--update", "-q"),
+        **environment,
+    )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert f"own/reference: not run: {SAYS}" in ran.stderr
-    judged = {one["id"]: one for one in json.loads(harness("judge", "--json").stdout)}
-    assert judged["own/reference#biased-beats-iid"]["verdict"] == "not run"
-    assert judged["own/reference#biased-beats-iid"]["reason"] == SAYS
-    assert judged["own/fast#biased-beats-iid"]["verdict"] != "not run"
-
-    for command in (["report"], ["status"], ["plan"]):
-        answered = harness(*command)
-        assert answered.returncode == 0, answered.stderr
+    found = {one["id"]: one for one in json.loads(judged.stdout)}
+    assert found["own/reference#biased-beats-iid"]["verdict"] == "not run"
+    assert found["own/reference#biased-beats-iid"]["reason"] == SAYS
+    assert found["own/fast#biased-beats-iid"]["verdict"] != "not run"
+    assert [one.stderr for one in (*answered, accepted) if one.returncode] == []
 
     # An accepted verdict of a machine that has it is no fault of one that has not.
-    harness("compare", "--update", "-q")
     baseline = root / "reports/full/baseline.json"
     content = json.loads(baseline.read_text())
     reference = content["specs"]["own/reference"]
     assert reference["verdicts"]["biased-beats-iid"] == "not run"
     reference["verdicts"]["biased-beats-iid"] = "inconclusive"
     baseline.write_text(json.dumps(content))
-    compared = harness("compare", "-q")
+    (compared,) = run_in_turn(root, ("compare", "-q"), **environment)
     assert f"own/reference#biased-beats-iid: not compared: {SAYS}" in compared.stdout
     assert "own/reference#biased-beats-iid: inconclusive accepted" not in compared.stdout
 
