@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from harness.claims.verdict import Verdict
 from harness.ids import page_stem
 from harness.report.citations import Citation
+from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.drawing import Drawing
 from harness.report.findings import Finding, ShownFinding
 from harness.report.findings import findings_that_hold as shown_findings
@@ -98,6 +100,11 @@ class Site:
     @property
     def verdicts(self) -> list[Verdict]:
         return [v for paper in self.papers for v in paper.verdicts]
+
+    @cached_property
+    def records(self) -> dict[str, ClaimRecord]:
+        """What is said of each claim, by its id: made once, since every page asks for them."""
+        return claim_records(self.verdicts, {s.spec.id: s.spec for p in self.papers for s in p.sections})
 
     @property
     def main_papers(self) -> list[Paper]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.claims.verdict import Verdict
 from harness.data.dataset import DATASETS, Dataset, TableDataset
@@ -21,10 +21,21 @@ def datasets_of(spec: Spec, arm: str = "") -> tuple[str, ...]:
     """Names in the field of the data sets of a spec, or of one of its arms."""
     if spec.results is not None:
         return (spec.results.portable_path,)
-    if spec.own_experiment is None:
-        return ()
-    trained = (one.setup for one in spec.own_experiment.variants() if not arm or one.arm == arm)
-    return tuple(dict.fromkeys(_dataset_words(setup.dataset) for setup in trained))
+    by_arm = datasets_by_arm(spec)
+    return by_arm.get(arm, ()) if arm else _each_once(by_arm.values())
+
+
+def datasets_by_arm(spec: Spec) -> dict[str, tuple[str, ...]]:
+    """Names in the field of the data sets of each arm that a spec trains, in its order."""
+    found: dict[str, dict[Dataset, None]] = {}
+    for variant in spec.own_experiment.variants() if spec.own_experiment is not None else ():
+        found.setdefault(variant.arm, {})[variant.setup.dataset] = None
+    return {arm: tuple(dict.fromkeys(map(_dataset_words, datasets))) for arm, datasets in found.items()}
+
+
+def _each_once(several: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """All names, in their order, each once."""
+    return tuple(dict.fromkeys(name for names in several for name in names))
 
 
 def _dataset_words(dataset: Dataset) -> str:
@@ -37,7 +48,8 @@ def _dataset_words(dataset: Dataset) -> str:
 def headings(verdicts: Sequence[Verdict], specs: Mapping[str, Spec]) -> dict[str, str]:
     """A heading for each claim, by id: its statement, followed by the data sets that it does not name itself, and by
     its spec's title where another claim has the same statement and data."""
-    datasets = {v.id: _datasets_of_claim(v, specs[v.spec]) for v in verdicts}
+    by_arm = {name: datasets_by_arm(spec) for name, spec in specs.items()}
+    datasets = {v.id: _datasets_of_claim(v, specs[v.spec], by_arm[v.spec]) for v in verdicts}
     same = Counter((v.claim.statement, datasets[v.id]) for v in verdicts)
     texts = {}
     for v in verdicts:
@@ -61,18 +73,24 @@ def _place_or_title(verdict: Verdict, spec: Spec, datasets: tuple[str, ...]) -> 
     return title[:1].lower() + title[1:] if title[1:2].islower() else title
 
 
-def _datasets_of_claim(verdict: Verdict, spec: Spec) -> tuple[str, ...]:
+def _datasets_of_claim(verdict: Verdict, spec: Spec, by_arm: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Data sets that a claim is about; none where it compares nothing that is measured."""
     claim = next(claim for claim in spec.claims if f"{spec.id}#{claim.id}" == verdict.id)
     asks_of_data = any(part.operands() for part in spec.parts(claim)) or verdict.numbers.points
-    return datasets_of_claim(spec, claim) if asks_of_data and not claim.theory else ()
+    return datasets_of_claim(spec, claim, by_arm) if asks_of_data and not claim.theory else ()
 
 
-def datasets_of_claim(spec: Spec, claim: Claim) -> tuple[str, ...]:
-    """Names in the field of the data sets of the arms that a claim compares; of all where it names none."""
+def datasets_of_claim(spec: Spec, claim: Claim, by_arm: Mapping[str, tuple[str, ...]] | None = None) -> tuple[str, ...]:
+    """Names in the field of the data sets of the arms that a claim compares; of all where it names none.
+
+    `by_arm` is what `datasets_by_arm` says of the spec, where many claims of it are asked about.
+    """
+    if spec.results is not None:
+        return datasets_of(spec)
+    by_arm = datasets_by_arm(spec) if by_arm is None else by_arm
     arms = {arm for part in spec.parts(claim) for arm in part.arms()}
-    named = [name for arm in sorted(arms) for name in datasets_of(spec, arm)]
-    return tuple(name for name in datasets_of(spec) if name in named) or datasets_of(spec)
+    every, named = _each_once(by_arm.values()), {name for arm in arms for name in by_arm.get(arm, ())}
+    return tuple(name for name in every if name in named) or every
 
 
 def _is_named(dataset: str, statement: str) -> bool:

@@ -28,7 +28,6 @@ from harness.links import is_regular_file
 from harness.report import feed, front, manual
 from harness.report.anchors import marks_of
 from harness.report.claim_page import claim_context, prose_html
-from harness.report.claim_record import ClaimRecord, claim_records
 from harness.report.compare import EPSILONS, Comparison, comparisons, draw_comparison, epsilon_words
 from harness.report.contents import NO_PAPERS, Paper, Row, Site, slug
 from harness.report.coverage import count_sentence, sections_shown
@@ -73,7 +72,7 @@ def write_site(root: Path, site: Site, pages: dict[str, str]) -> list[str]:
         figures = figure_stems(section) | {slug(name): one for name, one in section.counterexamples.items()}
         pages |= figure_files(figures)
     contents = {name: text.encode() for name, text in pages.items()}
-    records = records_of(site)
+    records = site.records
     contents["claims.json"] = feed.feed_text(site, records).encode()
     contents["claims.csv"] = claims_csv(site.verdicts, records).encode()
     contents["claims.parquet"] = claims_table(site.verdicts, records).to_parquet(None, index=False, compression="zstd")
@@ -128,7 +127,7 @@ def paper_pages(site: Site, key: str) -> dict[str, str]:
     given = {"paper": paper, "figures": {s.spec.id: figure_stems(s) for s in paper.sections}}
     given["tables"] = {s.spec.id: _tables_of(site, s) for s in paper.sections}
     given |= _coverage_context(site, paper)
-    records = records_of(site)
+    records = site.records
     overview = draw_overview(paper, records)
     matrix = [row for row in front.matrix_of(site) if row.paper.key == key]
     given |= {"overview": overview, "matrix": matrix, "label": front.square_label}
@@ -164,7 +163,7 @@ def _finding_pictures(site: Site) -> dict[str, Drawing | None]:
 def _page_renderer(site: Site) -> Callable[..., str]:
     """What renders a template of the site, given its name, the way up to the root, and what it alone needs."""
     environment = page_environment()
-    records = records_of(site)
+    records = site.records
     common: dict[str, object] = {
         "site": site,
         "record": records,
@@ -188,11 +187,6 @@ def _page_renderer(site: Site) -> Callable[..., str]:
         return visible_text(environment.get_template(template).render(**common, up=up, **given))
 
     return page
-
-
-def records_of(site: Site) -> dict[str, ClaimRecord]:
-    """What is said of each claim of a site, by its id."""
-    return claim_records(site.verdicts, {s.spec.id: s.spec for p in site.papers for s in p.sections})
 
 
 def figure_stems(section: Section) -> dict[str, Drawing]:
