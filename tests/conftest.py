@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import io
 import json
 import os
@@ -106,6 +107,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests in the order in which their files are handed out."""
     places = {f"tests/{name}.py": place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(LONG)))
+
+
+def pytest_collection_finish() -> None:
+    """What the tests are made of lives as long as the process: it is not looked through again for dead objects."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -224,8 +232,8 @@ def run_process(root: Path, *arguments: str, **environment: str) -> subprocess.C
 IN_TURN = """
 import json, sys
 from pathlib import Path
-from tests.conftest import run_cli
-ran = [run_cli(Path.cwd(), *words) for words in json.loads(sys.argv[1])]
+from tests.conftest import run_here
+ran = [run_here(Path.cwd(), *words) for words in json.loads(sys.argv[1])]
 json.dump([[one.returncode, one.stdout, one.stderr] for one in ran], sys.stdout)
 """
 
@@ -235,6 +243,13 @@ def run_in_turn(root: Path, *commands: tuple[str, ...], **environment: str) -> l
 
     It is for packages that a test makes, which a process loads as it starts. `PYTHONPATH` has to name this repository.
     """
+    return list(map(skip_if_refused, answers_in_turn(root, *commands, **environment)))
+
+
+def answers_in_turn(
+    root: Path, *commands: tuple[str, ...], **environment: str
+) -> list[subprocess.CompletedProcess[str]]:
+    """The same where a refusal for want of a package is what the test is about."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("HARNESS_", "MLFLOW_"))}
     ran = subprocess.run(
         [sys.executable, "-c", IN_TURN, json.dumps(commands)],
@@ -247,7 +262,7 @@ def run_in_turn(root: Path, *commands: tuple[str, ...], **environment: str) -> l
     )
     assert ran.returncode == 0, ran.stderr
     answers = zip(commands, json.loads(ran.stdout), strict=True)
-    return [skip_if_refused(subprocess.CompletedProcess(words, *answer)) for words, answer in answers]
+    return [subprocess.CompletedProcess(words, *answer) for words, answer in answers]
 
 
 def run_pieces(
@@ -286,6 +301,11 @@ def whole_program() -> Any:
 
 
 def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`run_here`; a command that is refused for want of a package of the extra `train` skips the test."""
+    return skip_if_refused(run_here(root, *arguments, **environment))
+
+
+def run_here(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command line as a user runs it, in this process: TensorFlow is imported once for many tests.
 
     Without `-j` it computes here, by the executor of one worker; with it, by workers of its own. What is measured is
@@ -322,7 +342,7 @@ def run_cli(root: Path, *arguments: str, **environment: str) -> subprocess.Compl
         os.chdir(here)
         sys.argv, executor.default_workers, tracking.log_run = argv, usual, log_run
         app.state.clear()
-    return skip_if_refused(subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue()))
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.paths import Project
-from tests.conftest import REPO, SMALL_SPEC, run_in_turn
+from tests.conftest import REPO, SMALL_SPEC, answers_in_turn
 
 WITHOUT = """
 import importlib.metadata as metadata, sys
@@ -44,7 +44,7 @@ def test_without_tensorflow_privacy_its_specs_are_not_run_and_others_are(
 
     environment = {"PYTHONPATH": f"{tmp_path / 'start'}:{REPO}", "MLFLOW_TRACKING_URI": "sqlite:///own.db"}
     measuring = ("run", "-j", "1", "--stage", "attack")
-    ran, judged, *answered, accepted = run_in_turn(
+    ran, judged, *answered, accepted = answers_in_turn(
         root, measuring, ("judge", "--json"), ("report",), ("status",), ("plan",), ("compare", "--update", "-q"),
         **environment,
     )  # fmt: skip
@@ -63,7 +63,7 @@ def test_without_tensorflow_privacy_its_specs_are_not_run_and_others_are(
     assert reference["verdicts"]["biased-beats-iid"] == "not run"
     reference["verdicts"]["biased-beats-iid"] = "inconclusive"
     baseline.write_text(json.dumps(content))
-    (compared,) = run_in_turn(root, ("compare", "-q"), **environment)
+    (compared,) = answers_in_turn(root, ("compare", "-q"), **environment)
     assert f"own/reference#biased-beats-iid: not compared: {SAYS}" in compared.stdout
     assert "own/reference#biased-beats-iid: inconclusive accepted" not in compared.stdout
 

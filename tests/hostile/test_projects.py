@@ -19,7 +19,7 @@ import pytest
 from tests.conftest import run_cli
 from tests.hostile.projects import PWNED, SECRET, build_neighbours, build_project, mutate
 
-SOME, ALL, AT_ONCE = 60, 2000, 20
+SOME, ALL, AT_ONCE = 40, 2000, 20
 """Projects of a usual run of the suite, all of them, and how many one test goes through."""
 HELPED = 4
 """Of so many projects one is judged with helper processes."""

@@ -184,7 +184,7 @@ def test_claims_written_in_sight_of_results_are_wrong_no_more_often_than_their_l
     project, rng = make_project(SPEC), np.random.default_rng(5)
     loaded = declared_after(project, {"size": 8, "iid": 8})
     wrong = exploratory = 0
-    n = 160
+    n = 100
     for _ in range(n):
         size, iid = rng.normal(0.5, 0.1, (2, 3, 30))
         if np.mean((size - iid)[:, :8].mean(axis=1) > 0) < 1:  # the writer looks on, at another pair of arms
