@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from harness.arrays import Array
 from harness.attacks.attack import ATTACKS, Fitted
@@ -35,10 +35,11 @@ class Lira(PooledAttack):
     statistic: Literal["logit", "loss", "probability"] = "logit"
     """Which number of an answer is compared: the logit-scaled confidence, the record's log-probability, which is its
     loss with the sign changed, or its probability (Carlini et al. 2022, Section VI-A)."""
-    calibration: Literal["likelihood", "mean"] = "likelihood"
+    calibration: Literal["likelihood", "mean", "share"] = "likelihood"
     """`likelihood`: by two Gaussians, or one offline. `mean`: a mean is taken off and nothing divided: offline that of
     the models not trained on the record (Watson et al. 2022), online the middle of both sides' (Sablayrolles et al.
-    2019)."""
+    2019). `share`, offline alone: which share of the models not trained on the record are less sure of it (Attack R of
+    Ye et al. 2022, whose thresholds are the quantiles of these models' losses)."""
     level: float = Field(default=0.05, gt=0, lt=1)
     """Offline: a record is called a member if at most this chance gave a model not trained on it such confidence."""
     summary: ClassVar[str] = "likelihood ratio on each record (LiRA)"
@@ -48,6 +49,12 @@ class Lira(PooledAttack):
         "calibration": "likelihood",
     }
 
+    @model_validator(mode="after")
+    def _share_is_offline(self) -> Self:
+        if self.calibration == "share" and self.online:
+            raise ValueError("calibration share is of the models not trained on a record, so it needs online: false")
+        return self
+
     def refuses(self, pool_count: int) -> str | None:
         if self.variance == "record" and pool_count < 4:
             return f"a record's own variance needs two models with it and two without, a pool of 4; found {pool_count}"
@@ -56,6 +63,9 @@ class Lira(PooledAttack):
     def fit_records(self, pool: Pool, seed: int) -> Fitted:
         """Means and variances of the confidence, with and without each record."""
         confidences = [self.number_of(self.attacked_outputs(outputs)) for outputs in pool.candidates]
+        if self.calibration == "share":
+            seen = np.stack(confidences)
+            return {"without": np.where(pool.masks[:, : seen.shape[1]], np.nan, seen).T}
         mean_in, var_in, mean_out, var_out = moments_by_record(confidences, pool)
         if self.variance == "pooled" or (self.variance == "auto" and len(pool) < FEWEST_FOR_RECORDS):
             var_in, var_out = (np.full_like(var, _mean(var)) for var in (var_in, var_out))
@@ -77,10 +87,15 @@ class Lira(PooledAttack):
 
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
         """Log of the likelihood ratio, or standard deviations above the models without the record; by `mean`, how far
-        above a mean.
+        above a mean; by `share`, the share of models without the record that are less sure, ties counted half.
         """
         confidences = self.number_of(attacked)
         of = {name: values[at] for name, values in fitted.items() if name != THRESHOLD}
+        if self.calibration == "share":
+            without, known = of["without"], (~np.isnan(of["without"])).sum(axis=1)
+            own = confidences[:, None]
+            share: Array = ((without < own).sum(axis=1) + (without == own).sum(axis=1) / 2) / known
+            return share
         if self.calibration == "mean":
             usual = (of["mean_in"] + of["mean_out"]) / 2 if self.online else of["mean_out"]
             above: Array = confidences - usual
@@ -93,8 +108,10 @@ class Lira(PooledAttack):
         return ratio
 
     def decide(self, scores: Array) -> Array:
-        """By a ratio above 1, a p-value at the level, or a number above the mean."""
+        """By a ratio above 1, a p-value at the level, a number above the mean, or a share above 1 less the level."""
         threshold = 0.0 if self.online or self.calibration == "mean" else float(scipy.stats.norm.isf(self.level))
+        if self.calibration == "share":
+            threshold = 1 - self.level
         decisions: Array = scores > threshold
         return decisions
 

@@ -39,7 +39,7 @@ def demo() -> None:
         verdicts = _judge_copy(copy, profile)
         print_text(f"1. {DEMO}#{DEMO_CLAIM}, from its committed table of measurements:")
         _print_verdict(verdicts, copy, profile)
-        print_text(f"   {_compare_copy(copy, profile)}\n")
+        print_text(f"   {_compare_copy(copy, profile, verdicts)}\n")
         print_text("2. The same with one measurement changed (an advantage of one run at ε = 5, lowered by 0.2):")
         _change_table(copy.reports / profile / DEMO / "measurements.parquet")
         print_text(f"   {_compare_copy(copy, profile)}\n")
@@ -94,14 +94,14 @@ def _print_verdict(verdicts: list[Verdict], copy: Project, profile: str) -> None
     print_text(f"   {verdict.verdict.sign} {verdict.verdict}. {sentence(verdict, run.spec)}")
 
 
-def _compare_copy(copy: Project, profile: str) -> str:
-    """What `compare` says of the copy."""
+def _compare_copy(copy: Project, profile: str, judged: list[Verdict] | None = None) -> str:
+    """What `compare` says of the copy, which is judged anew where `judged` does not say how it was."""
     from harness.verdicts import baseline
 
     run = _load_copy(copy, profile)
     accepted = baseline.read(run.context.page / "baseline.json")
     accepted = accepted.model_copy(update={"specs": {DEMO: accepted.specs[DEMO]}})
-    judged = _judge_copy(copy, profile)
+    judged = _judge_copy(copy, profile) if judged is None else judged
     now = baseline.gather(profile, [(run.declared, run.measurements_file, judged)])
     differences = [f"{d.where}: {d.what}" for d in baseline.compare(accepted, now)]
     return "compare: as accepted" if not differences else "compare: " + "\n            ".join(differences)

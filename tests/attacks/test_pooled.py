@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import norm, percentileofscore
 
 from harness.arrays import Array
 from harness.attacks import InOutModel, Outputs, Pool, Target
@@ -140,6 +141,43 @@ def test_a_mean_is_taken_off_any_number_of_an_answer(statistic: str, online: boo
     assert scores == pytest.approx(wanted, abs=1e-9)
     called = np.concatenate([result.member_decisions, result.nonmember_decisions])
     assert list(called) == list(scores > 0)
+
+
+@pytest.mark.parametrize("models", [2, 8])
+def test_a_share_is_the_percentile_among_models_without_the_record(models: int) -> None:
+    """Ye et al. (2022), each record by itself, with SciPy's percentiles; a target as sure as a model is half above it."""
+    pool, target = pool_and_target(np.random.default_rng(3), models)
+    attack = Lira(statistic="loss", calibration="share", online=False)
+    fitted = attack.fit(Pool(pool), 0)
+    result = attack.answers(target, fitted)
+    seen, masks = np.stack([m.candidates.log_probabilities[:, 1] for m in pool]), np.stack([m.trained_on for m in pool])
+    own = np.concatenate([answers.log_probabilities[:, 1] for answers in (target.members, target.nonmembers)])
+    wanted = [percentileofscore(seen[~masks[:, r], r], own[r], kind="mean") / 100 for r in range(len(own))]
+    scores = np.concatenate([result.member_scores, result.nonmember_scores])
+    assert scores == pytest.approx(wanted, abs=1e-12)
+    called = np.concatenate([result.member_decisions, result.nonmember_decisions])
+    assert list(called) == list(scores > 0.95)
+    of_a_model = pool[0].candidates
+    same = Known(
+        *(
+            Outputs(of_a_model.log_probabilities[part], of_a_model.labels[part])
+            for part in (slice(40), slice(40, None))
+        ),
+        pool[0].test,
+    )
+    tied = attack.answers(same, fitted)
+    assert np.mean([*tied.member_scores, *tied.nonmember_scores]) == pytest.approx(
+        np.mean([percentileofscore(seen[~masks[:, r], r], seen[0, r], kind="mean") / 100 for r in range(len(own))])
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "says"),
+    [(Lira, {}, "online: false"), (LiraQueries, {"online": False, "scale": 0.1}, "kind: lira")],
+)
+def test_a_share_is_asked_for_offline_and_of_one_question(kind: type[Lira], given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        kind(calibration="share", **given)
 
 
 def test_the_statistic_is_what_the_densities_are_of() -> None:
