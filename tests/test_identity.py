@@ -116,7 +116,7 @@ def test_rows_and_curves_have_the_names_that_their_work_has() -> None:
                 lost[name] = f"{len(unnamed)} of {len(table.work) + len(table.curves)}"
     assert lost == {}
     assert sum(len(table.work) for table in tables().values()) >= 18_750
-    assert sum(len(table.curves) for table in tables().values()) == 7
+    assert sum(len(table.curves) for table in tables().values()) == 12
 
 
 def test_pieces_and_plugins_have_the_names_and_seeds_that_they_had() -> None:

@@ -17,6 +17,8 @@ from harness.metrics.answers import Outputs
 
 FEWEST_FOR_RECORDS = 64
 """Models of a pool below which `auto` pools the variance (Carlini et al. 2022, Section VI-B)."""
+LARGEST_LOSS = 1000.0
+"""The loss at the hundredth percentile of every record, where attack R interpolates."""
 SMALLEST = 1e-12
 """Variances are at least this: records of which every model is as sure."""
 
@@ -35,11 +37,11 @@ class Lira(PooledAttack):
     statistic: Literal["logit", "loss", "probability"] = "logit"
     """Which number of an answer is compared: the logit-scaled confidence, the record's log-probability, which is its
     loss with the sign changed, or its probability (Carlini et al. 2022, Section VI-A)."""
-    calibration: Literal["likelihood", "mean", "share"] = "likelihood"
+    calibration: Literal["likelihood", "mean", "percentile"] = "likelihood"
     """`likelihood`: by two Gaussians, or one offline. `mean`: a mean is taken off and nothing divided: offline that of
     the models not trained on the record (Watson et al. 2022), online the middle of both sides' (Sablayrolles et al.
-    2019). `share`, offline alone: which share of the models not trained on the record are less sure of it (Attack R of
-    Ye et al. 2022, whose thresholds are the quantiles of these models' losses)."""
+    2019). `percentile`, offline and of the loss alone: which percentile of the losses of the models not trained on the
+    record the target's is, interpolated, between 0 and 1,000 (attack R of Ye et al. 2022, as code of theirs has it)."""
     level: float = Field(default=0.05, gt=0, lt=1)
     """Offline: a record is called a member if at most this chance gave a model not trained on it such confidence."""
     summary: ClassVar[str] = "likelihood ratio on each record (LiRA)"
@@ -50,9 +52,11 @@ class Lira(PooledAttack):
     }
 
     @model_validator(mode="after")
-    def _share_is_offline(self) -> Self:
-        if self.calibration == "share" and self.online:
-            raise ValueError("calibration share is of the models not trained on a record, so it needs online: false")
+    def _percentile_is_of_losses_offline(self) -> Self:
+        if self.calibration == "percentile" and (self.online or self.statistic != "loss"):
+            raise ValueError(
+                "calibration percentile is of losses of models without a record: online: false and statistic: loss"
+            )
         return self
 
     def refuses(self, pool_count: int) -> str | None:
@@ -63,9 +67,10 @@ class Lira(PooledAttack):
     def fit_records(self, pool: Pool, seed: int) -> Fitted:
         """Means and variances of the confidence, with and without each record."""
         confidences = [self.number_of(self.attacked_outputs(outputs)) for outputs in pool.candidates]
-        if self.calibration == "share":
+        if self.calibration == "percentile":
             seen = np.stack(confidences)
-            return {"without": np.where(pool.masks[:, : seen.shape[1]], np.nan, seen).T}
+            # Models trained on the record come last, as what is not known.
+            return {"losses": np.sort(-np.where(pool.masks[:, : seen.shape[1]], np.nan, seen), axis=0).T}
         mean_in, var_in, mean_out, var_out = moments_by_record(confidences, pool)
         if self.variance == "pooled" or (self.variance == "auto" and len(pool) < FEWEST_FOR_RECORDS):
             var_in, var_out = (np.full_like(var, _mean(var)) for var in (var_in, var_out))
@@ -87,15 +92,12 @@ class Lira(PooledAttack):
 
     def scores(self, attacked: Outputs, target: Target, fitted: Fitted, at: Array) -> Array:
         """Log of the likelihood ratio, or standard deviations above the models without the record; by `mean`, how far
-        above a mean; by `share`, the share of models without the record that are less sure, ties counted half.
+        above a mean; by `percentile`, 1 less that of the loss, in [0, 1].
         """
         confidences = self.number_of(attacked)
         of = {name: values[at] for name, values in fitted.items() if name != THRESHOLD}
-        if self.calibration == "share":
-            without, known = of["without"], (~np.isnan(of["without"])).sum(axis=1)
-            own = confidences[:, None]
-            share: Array = ((without < own).sum(axis=1) + (without == own).sum(axis=1) / 2) / known
-            return share
+        if self.calibration == "percentile":
+            return 1 - percentiles(-confidences, of["losses"])
         if self.calibration == "mean":
             usual = (of["mean_in"] + of["mean_out"]) / 2 if self.online else of["mean_out"]
             above: Array = confidences - usual
@@ -108,12 +110,31 @@ class Lira(PooledAttack):
         return ratio
 
     def decide(self, scores: Array) -> Array:
-        """By a ratio above 1, a p-value at the level, a number above the mean, or a share above 1 less the level."""
+        """By a ratio above 1, a p-value at the level, a number above the mean, or a loss below a percentile."""
         threshold = 0.0 if self.online or self.calibration == "mean" else float(scipy.stats.norm.isf(self.level))
-        if self.calibration == "share":
+        if self.calibration == "percentile":
             threshold = 1 - self.level
         decisions: Array = scores > threshold
         return decisions
+
+
+def percentiles(losses: Array, among: Array) -> Array:
+    """Which percentile each loss is of its own row of others, (n,) in [0, 1].
+
+    `among`, (n, models), has each row in rising order and ends it with NaN where fewer are known. The k known ones,
+    with 0 before and 1,000 after them, stand at 0, 1/(k + 1) and so on up to 1, and lines between them are straight.
+    """
+    known = (~np.isnan(among)).sum(axis=1)
+    ends = np.zeros((len(among), 1))
+    steps = np.concatenate(
+        [ends, np.where(np.isnan(among), LARGEST_LOSS, np.minimum(among, LARGEST_LOSS)), ends + LARGEST_LOSS], axis=1
+    )
+    above = np.clip((steps <= losses[:, None]).sum(axis=1), 1, known + 1)
+    rows = np.arange(len(losses))
+    low, high = steps[rows, above - 1], steps[rows, above]
+    between = np.clip((losses - low) / np.where(high > low, high - low, 1.0), 0.0, 1.0)
+    found: Array = (above - 1 + between) / (known + 1)
+    return found
 
 
 def _mean(variances: Array) -> float:

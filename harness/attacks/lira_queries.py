@@ -44,8 +44,8 @@ class LiraQueries(Lira):
         if not np.isfinite(self.scale) or (self.by == "flip" and self.scale > 1):
             right = "a probability, from 0 to 1" if self.by == "flip" else "a finite number of at least 0"
             raise ValueError(f"scale is {self.scale:g}; with by: {self.by} it is {right}")
-        if self.calibration == "share":
-            raise ValueError("calibration share is of one question a record; write kind: lira")
+        if self.calibration == "percentile":
+            raise ValueError("calibration percentile is of one question a record; write kind: lira")
         return self
 
     def fit_records(self, pool: Pool, seed: int) -> Fitted:

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm, percentileofscore
+from scipy.stats import norm
 
 from harness.arrays import Array
 from harness.attacks import InOutModel, Outputs, Pool, Target
-from harness.attacks.lira import Lira
+from harness.attacks.lira import Lira, percentiles
 from harness.attacks.lira_queries import LiraQueries
 from harness.attacks.pooled import confidence
 from harness.attacks.rmia import Rmia
@@ -144,40 +144,49 @@ def test_a_mean_is_taken_off_any_number_of_an_answer(statistic: str, online: boo
 
 
 @pytest.mark.parametrize("models", [2, 8])
-def test_a_share_is_the_percentile_among_models_without_the_record(models: int) -> None:
-    """Ye et al. (2022), each record by itself, with SciPy's percentiles; a target as sure as a model is half above it."""
+def test_attack_r_is_the_interpolated_percentile_of_the_loss(models: int) -> None:
+    """Ye et al. (2022), each record by itself, with NumPy's interpolation between 0, the losses of models, and 1,000."""
     pool, target = pool_and_target(np.random.default_rng(3), models)
-    attack = Lira(statistic="loss", calibration="share", online=False)
+    attack = Lira(statistic="loss", calibration="percentile", online=False)
     fitted = attack.fit(Pool(pool), 0)
     result = attack.answers(target, fitted)
-    seen, masks = np.stack([m.candidates.log_probabilities[:, 1] for m in pool]), np.stack([m.trained_on for m in pool])
-    own = np.concatenate([answers.log_probabilities[:, 1] for answers in (target.members, target.nonmembers)])
-    wanted = [percentileofscore(seen[~masks[:, r], r], own[r], kind="mean") / 100 for r in range(len(own))]
+    seen, masks = (
+        np.stack([-m.candidates.log_probabilities[:, 1] for m in pool]),
+        np.stack([m.trained_on for m in pool]),
+    )
+    own = np.concatenate([-answers.log_probabilities[:, 1] for answers in (target.members, target.nonmembers)])
+    steps = [np.sort([0.0, *seen[~masks[:, r], r], 1000.0]) for r in range(len(own))]
+    wanted = [1 - np.interp(own[r], steps[r], np.linspace(0, 1, len(steps[r]))) for r in range(len(own))]
     scores = np.concatenate([result.member_scores, result.nonmember_scores])
     assert scores == pytest.approx(wanted, abs=1e-12)
     called = np.concatenate([result.member_decisions, result.nonmember_decisions])
     assert list(called) == list(scores > 0.95)
-    of_a_model = pool[0].candidates
-    same = Known(
-        *(
-            Outputs(of_a_model.log_probabilities[part], of_a_model.labels[part])
-            for part in (slice(40), slice(40, None))
-        ),
-        pool[0].test,
-    )
-    tied = attack.answers(same, fitted)
-    assert np.mean([*tied.member_scores, *tied.nonmember_scores]) == pytest.approx(
-        np.mean([percentileofscore(seen[~masks[:, r], r], seen[0, r], kind="mean") / 100 for r in range(len(own))])
-    )
+
+
+@given(st.lists(st.floats(0, 2000), min_size=1, max_size=6), st.floats(0, 2000), st.integers(0, 3))
+def test_a_percentile_is_that_of_numpys_interpolation(losses: list[float], own: float, unknown: int) -> None:
+    """Also where losses are equal, or above 1,000, and where a record has fewer models without it than others."""
+    among = np.minimum(np.sort(losses), 1000.0)
+    found = percentiles(np.array([own]), np.array([[*among, *[np.nan] * unknown]]))[0]
+    steps, places = np.array([0.0, *among, 1000.0]), np.linspace(0, 1, len(losses) + 2)
+    wanted = np.interp(own, steps, places)
+    at = places[steps == own]
+    assert found == pytest.approx(wanted, abs=1e-12) or (len(at) and at.min() <= found <= at.max())
 
 
 @pytest.mark.parametrize(
     ("kind", "given", "says"),
-    [(Lira, {}, "online: false"), (LiraQueries, {"online": False, "scale": 0.1}, "kind: lira")],
+    [
+        (Lira, {"statistic": "loss"}, "online: false"),
+        (Lira, {"online": False}, "statistic: loss"),
+        (LiraQueries, {"online": False, "statistic": "loss", "scale": 0.1}, "kind: lira"),
+    ],
 )
-def test_a_share_is_asked_for_offline_and_of_one_question(kind: type[Lira], given: dict[str, Any], says: str) -> None:
+def test_a_percentile_is_asked_for_offline_of_losses_and_of_one_question(
+    kind: type[Lira], given: dict[str, Any], says: str
+) -> None:
     with pytest.raises(ValueError, match=says):
-        kind(calibration="share", **given)
+        kind(calibration="percentile", **given)
 
 
 def test_the_statistic_is_what_the_densities_are_of() -> None:
